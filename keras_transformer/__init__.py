@@ -1,0 +1,59 @@
+"""The Transformer of "Attention Is All You Need" as modular Keras 3 layers."""
+
+from keras_transformer.decoding import BeamSearch, GreedySearch, Sampling
+from keras_transformer.layers import (
+    DecoderBlock,
+    EncoderBlock,
+    FeedForward,
+    LearnedPositionalEncoding,
+    MultiHeadAttention,
+    PositionalEncoding,
+    TokenEmbedding,
+)
+from keras_transformer.models import (
+    Transformer,
+    transformer_base,
+    transformer_big,
+    transformer_tiny,
+)
+from keras_transformer.text import (
+    Corpus,
+    TranslationData,
+    corpora,
+    read_pairs,
+    train_tokenizer,
+)
+from keras_transformer.training import (
+    InverseSqrtSchedule,
+    Perplexity,
+    SmoothedCrossEntropy,
+    TokenAccuracy,
+)
+from keras_transformer.translator import Translator
+
+__all__ = [
+    "BeamSearch",
+    "Corpus",
+    "DecoderBlock",
+    "EncoderBlock",
+    "FeedForward",
+    "GreedySearch",
+    "InverseSqrtSchedule",
+    "LearnedPositionalEncoding",
+    "MultiHeadAttention",
+    "Perplexity",
+    "PositionalEncoding",
+    "Sampling",
+    "SmoothedCrossEntropy",
+    "TokenAccuracy",
+    "TokenEmbedding",
+    "Transformer",
+    "TranslationData",
+    "Translator",
+    "corpora",
+    "read_pairs",
+    "train_tokenizer",
+    "transformer_base",
+    "transformer_big",
+    "transformer_tiny",
+]

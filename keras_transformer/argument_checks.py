@@ -1,0 +1,34 @@
+"""Checks of constructor arguments, with one wording for all errors."""
+
+from numbers import Integral, Real
+
+
+def check_positive_integer(name, value):
+    """Raise `ValueError` unless `value` is an integer of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(
+            f"`{name}` must be an integer of at least 1. Received: {value!r}."
+        )
+    return int(value)
+
+
+def check_rate(name, value):
+    """Raise `ValueError` unless `value` is a number in [0, 1)."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value < 1:
+        raise ValueError(f"`{name}` must be in [0, 1). Received: {value!r}.")
+    return float(value)
+
+
+def check_positive_number(name, value):
+    """Raise `ValueError` unless `value` is a number above 0."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not value > 0:
+        raise ValueError(f"`{name}` must be a number above 0. Received: {value!r}.")
+    return float(value)
+
+
+def check_choice(name, value, choices):
+    """Raise `ValueError` unless `value` is one of `choices`."""
+    if value not in choices:
+        allowed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"`{name}` must be one of {allowed}. Received: {value!r}.")
+    return value

@@ -1,0 +1,21 @@
+"""Attention as pure functions of tensors, and the masks that they take."""
+
+from keras_transformer.attention.dot_product import dot_product_attention
+from keras_transformer.attention.masks import (
+    as_attention_mask,
+    as_boolean_mask,
+    as_padding_mask,
+    causal_mask,
+    combine_masks,
+    key_mask,
+)
+
+__all__ = [
+    "as_attention_mask",
+    "as_boolean_mask",
+    "as_padding_mask",
+    "causal_mask",
+    "combine_masks",
+    "dot_product_attention",
+    "key_mask",
+]

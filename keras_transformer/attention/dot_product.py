@@ -1,0 +1,125 @@
+"""Scaled dot-product attention, the equation of the paper."""
+
+import math
+
+import keras
+from keras import ops
+
+# Added to the scores of forbidden keys. Far below any score, and finite: a row
+# without any allowed key stays free of NaN, forward and backward.
+FORBIDDEN = -1e30
+
+
+def dot_product_attention(
+    query,
+    key,
+    value,
+    *,
+    mask=None,
+    bias=None,
+    scale=None,
+    dropout=0.0,
+    seed=None,
+    return_scores=False,
+):
+    """Attend from each query to all keys, and average the values.
+
+    ```
+    Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V
+    ```
+
+    The query is scaled before the product, and the softmax runs in float32. A query
+    that may attend to nothing gets a zero context and zero scores, on every backend
+    and in every precision, with finite gradients.
+
+    Args:
+        query: (batch, query, heads, head_dim), floating point.
+        key: (batch, key, heads, head_dim).
+        value: (batch, key, heads, value_dim).
+        mask: boolean, broadcastable to (batch, heads, query, key), True = may attend.
+        bias: added to the scaled scores, broadcastable to (batch, heads, query, key).
+        scale: factor of the query, 1/sqrt(head_dim) if not given.
+        dropout: share of the scores that is dropped, in [0, 1). Give 0 at inference.
+        seed: `keras.random.SeedGenerator` or integer for the dropout.
+        return_scores: whether to return the scores (before dropout) as well.
+
+    Returns:
+        The context (batch, query, heads, value_dim) in the query's dtype, or the pair
+        of the context and the scores (batch, heads, query, key).
+
+    Example:
+
+    >>> import numpy as np
+    >>> from keras_transformer.attention import dot_product_attention
+    >>> x = np.ones((1, 3, 2, 4), "float32")
+    >>> tuple(dot_product_attention(x, x, x).shape)
+    (1, 3, 2, 4)
+
+    Reference: Vaswani et al., 2017, "Attention Is All You Need", equation 1.
+    """
+    if scale is None:
+        scale = 1.0 / math.sqrt(query.shape[-1])
+    query = query * ops.cast(scale, query.dtype)
+    if _fused_is_exact(query, value, bias, dropout, return_scores):
+        context = _fused(query, key, value, mask)
+        return _silence_empty_rows(context, mask, row_axis=1)
+    scores = _scores(query, key, mask, bias)
+    scores = ops.cast(scores, query.dtype)
+    kept = keras.random.dropout(scores, dropout, seed=seed) if dropout else scores
+    context = ops.matmul(kept, ops.transpose(value, (0, 2, 1, 3)))
+    context = ops.transpose(context, (0, 2, 1, 3))  # (batch, query, heads, value_dim)
+    context = _silence_empty_rows(context, mask, row_axis=1)
+    if return_scores:
+        return context, _silence_empty_rows(scores, mask, row_axis=2)
+    return context
+
+
+def _scores(query, key, mask, bias):
+    query = ops.transpose(query, (0, 2, 1, 3))  # (batch, heads, query, head_dim)
+    key = ops.transpose(key, (0, 2, 3, 1))  # (batch, heads, head_dim, key)
+    logits = ops.cast(ops.matmul(query, key), "float32")
+    if bias is not None:
+        logits = logits + ops.cast(bias, "float32")
+    if mask is not None:
+        logits = logits + ops.where(mask, 0.0, FORBIDDEN)
+    return ops.softmax(logits, axis=-1)
+
+
+def _fused_is_exact(query, value, bias, dropout, return_scores):
+    """Whether the backend has one kernel for just this case.
+
+    JAX has none for float16 on a CPU.
+    """
+    backend = keras.backend.backend()
+    return (
+        backend != "tensorflow"
+        and not (backend == "jax" and query.dtype == "float16")
+        and bias is None
+        and not dropout
+        and not return_scores
+        and query.shape[-1] == value.shape[-1]
+    )
+
+
+def _fused(query, key, value, mask):
+    if mask is not None:
+        empty = ops.logical_not(ops.any(mask, axis=-1, keepdims=True))
+        mask = ops.logical_or(mask, empty)
+    return ops.dot_product_attention(query, key, value, mask=mask, scale=1.0)
+
+
+def _silence_empty_rows(x, mask, row_axis):
+    """Set the rows of queries without any allowed key to zero.
+
+    Args:
+        x: (batch, query, heads, dim) with `row_axis=1`, or (batch, heads, query, key)
+            with `row_axis=2`.
+        mask: boolean (batch, heads, query, key), any axis may be 1; or `None`.
+        row_axis: the query axis of `x`.
+    """
+    if mask is None:
+        return x
+    alive = ops.any(mask, axis=-1, keepdims=True)  # (batch, heads, query, 1)
+    if row_axis == 1:
+        alive = ops.transpose(alive, (0, 2, 1, 3))
+    return x * ops.cast(alive, x.dtype)

@@ -1,0 +1,101 @@
+"""Boolean attention masks: True means "may attend"."""
+
+from keras import ops
+
+
+def as_boolean_mask(mask, name):
+    """Return `mask` as a boolean tensor.
+
+    Args:
+        mask: boolean or integer (0 or 1) tensor or array, or `None`.
+        name: the argument's name, for the error.
+
+    Returns:
+        A boolean tensor of the same shape, or `None`.
+
+    Raises:
+        ValueError: for a floating-point mask. An additive mask (0 and -1e9) would
+            be read with its meaning turned round, so it is refused.
+    """
+    if mask is None:
+        return None
+    mask = ops.convert_to_tensor(mask) if not hasattr(mask, "dtype") else mask
+    dtype = str(mask.dtype)
+    if "float" in dtype:
+        raise ValueError(
+            f"`{name}` must be boolean (True = may attend), not an additive float "
+            f"mask. Received: dtype {dtype}, shape {tuple(mask.shape)}."
+        )
+    return ops.cast(mask, "bool")
+
+
+def as_padding_mask(mask, name="padding_mask"):
+    """Check a (batch, length) padding mask, True at real positions."""
+    mask = as_boolean_mask(mask, name)
+    if mask is not None and len(mask.shape) != 2:
+        raise ValueError(
+            f"`{name}` must have shape (batch, length). "
+            f"Received: shape {tuple(mask.shape)}."
+        )
+    return mask
+
+
+def as_attention_mask(mask, name="attention_mask"):
+    """Check an attention mask and give it a heads axis.
+
+    Args:
+        mask: boolean (batch, query, key) or (batch, heads, query, key), or `None`;
+            any axis may be 1.
+        name: the argument's name, for the error.
+
+    Returns:
+        A boolean tensor (batch, heads or 1, query, key), or `None`.
+
+    Raises:
+        ValueError: for other ranks. Two axes could be (batch, key) or (query, key);
+            that is not guessed.
+    """
+    mask = as_boolean_mask(mask, name)
+    if mask is None:
+        return None
+    if len(mask.shape) == 3:
+        return ops.expand_dims(mask, 1)  # (batch, 1, query, key)
+    if len(mask.shape) == 4:
+        return mask
+    raise ValueError(
+        f"`{name}` must have shape (batch, query, key) or (batch, heads, query, key); "
+        "a (batch, length) mask of padding goes into `padding_mask`. "
+        f"Received: shape {tuple(mask.shape)}."
+    )
+
+
+def key_mask(padding_mask, name="padding_mask"):
+    """Turn (batch, length) padding into a (batch, 1, 1, length) mask of keys."""
+    mask = as_padding_mask(padding_mask, name)
+    return None if mask is None else mask[:, None, None, :]
+
+
+def causal_mask(query_length, key_length, offset=0):
+    """Let each query position see itself and the keys before it.
+
+    Args:
+        query_length: number of queries, an integer or scalar tensor.
+        key_length: number of keys, an integer or scalar tensor.
+        offset: key position of the first query, an integer or scalar tensor.
+
+    Returns:
+        A boolean tensor (1, 1, query_length, key_length), True where
+        `key <= query + offset`.
+    """
+    query = ops.arange(query_length, dtype="int32") + offset
+    key = ops.arange(key_length, dtype="int32")
+    return (key[None, :] <= query[:, None])[None, None]
+
+
+def combine_masks(*masks):
+    """Apply all masks together; `None` stands for "everything allowed"."""
+    combined = None
+    for mask in masks:
+        if mask is not None:
+            combined = mask if combined is None else ops.logical_and(combined, mask)
+    return combined

@@ -1,0 +1,19 @@
+"""Searches over a step function: greedy, beam, sampling. They know no model."""
+
+from keras_transformer.decoding.beam_search import BeamSearch
+from keras_transformer.decoding.greedy_search import GreedySearch
+from keras_transformer.decoding.sampling import Sampling
+from keras_transformer.decoding.search import Search
+from keras_transformer.decoding.search_result import SearchResult
+from keras_transformer.decoding.sequence_generator import SequenceGenerator
+from keras_transformer.decoding.sequence_scorer import SequenceScorer
+
+__all__ = [
+    "BeamSearch",
+    "GreedySearch",
+    "Sampling",
+    "Search",
+    "SearchResult",
+    "SequenceGenerator",
+    "SequenceScorer",
+]

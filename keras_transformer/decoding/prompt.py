@@ -1,0 +1,143 @@
+"""What a search starts from: the forced tokens and the limits."""
+
+import dataclasses
+import numbers
+from typing import Any
+
+from keras import ops
+from keras.backend import standardize_dtype
+
+from keras_transformer.argument_checks import check_positive_integer
+from keras_transformer.decoding.scoring import IMPOSSIBLE
+
+
+@dataclasses.dataclass(frozen=True)
+class Prompt:
+    """Forced tokens at the head of every hypothesis, and the ids that bound it.
+
+    Attributes:
+        ids: int32 `(batch, max_length)`, the forced tokens followed by padding.
+        prefix_length: int, number of forced tokens, the start token included.
+        max_length: int, number of positions, the start token included.
+        limits: int32 `(batch,)`, the number of positions of each source.
+        end_id: int.
+        pad_id: int.
+    """
+
+    ids: Any
+    prefix_length: int
+    max_length: int
+    limits: Any
+    end_id: int
+    pad_id: int
+
+    @classmethod
+    def create(cls, start_ids, *, max_length, limits=None, end_id, pad_id):
+        """Checks the arguments of a search and lays `start_ids` out.
+
+        Args:
+            start_ids: integers `(batch,)` or `(batch, prefix_length)`.
+            max_length: int.
+            limits: integers `(batch,)` or None.
+            end_id: int.
+            pad_id: int.
+
+        Raises:
+            ValueError: for an id or a limit outside its range, or `start_ids` of
+                another rank, of a floating dtype or with an unknown prefix length.
+        """
+        for name, value in {"end_id": end_id, "pad_id": pad_id}.items():
+            check_natural_number(name, value)
+        if end_id == pad_id:
+            raise ValueError(
+                f"`end_id` and `pad_id` must differ. Received: {end_id} for both."
+            )
+        start_ids = _two_dimensional(start_ids)
+        prefix_length = start_ids.shape[1]
+        check_positive_integer("max_length", max_length)
+        if max_length < prefix_length:
+            raise ValueError(
+                "`max_length` must be at least the length of the prefix in "
+                f"`start_ids`, {prefix_length}. Received: {max_length}."
+            )
+        batch = ops.shape(start_ids)[0]
+        padding = ops.full((batch, max_length - prefix_length), pad_id, dtype="int32")
+        ids = ops.concatenate([start_ids, padding], axis=1)
+        limits = max_length if limits is None else _limits(limits)
+        limits = ops.zeros((batch,), dtype="int32") + limits
+        limits = ops.clip(limits, prefix_length, max_length)
+        return cls(ids, prefix_length, max_length, limits, end_id, pad_id)
+
+    def is_open(self, index):
+        """Which sources `(batch,)` have room for a token after `index`."""
+        return index + 1 < self.limits
+
+    def is_forced(self, index):
+        """Whether the position after `index` belongs to the prefix."""
+        return index + 1 < self.prefix_length
+
+    def generated(self, index):
+        """Number of generated tokens in a hypothesis that reaches to `index`."""
+        return ops.maximum(index + 1 - self.prefix_length, 0)
+
+    def force(self, log_probs, ids, index):
+        """Gives the prefix's next token probability 1 where one stands.
+
+        Args:
+            log_probs: float32 `(rows, vocabulary)`.
+            ids: int32 `(rows, max_length)`.
+            index: int32 scalar.
+        """
+        if self.prefix_length == 1:
+            return log_probs
+        token = ops.take(ids, index + 1, axis=1)
+        is_token = ops.arange(log_probs.shape[-1], dtype="int32") == token[:, None]
+        certain = ops.where(is_token, ops.zeros_like(log_probs), IMPOSSIBLE)
+        return ops.where(self.is_forced(index), certain, log_probs)
+
+    def write(self, ids, tokens, index):
+        """Writes `tokens` `(...,)` at position `index + 1` of `ids` `(..., length)`."""
+        here = ops.arange(self.max_length, dtype="int32") == index + 1
+        return ops.where(here, ops.expand_dims(tokens, -1), ids)
+
+
+def check_natural_number(name, value):
+    """Raises a ValueError unless `value` is an integer of at least 0."""
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_integer or value < 0:
+        raise ValueError(
+            f"`{name}` must be an integer of at least 0. Received: {value!r}."
+        )
+
+
+def _limits(limits):
+    limits = ops.convert_to_tensor(limits)
+    dtype = standardize_dtype(limits.dtype)
+    if "int" not in dtype or len(limits.shape) != 1:
+        raise ValueError(
+            "`limits` must hold integers of shape (batch,). "
+            f"Received: dtype {dtype}, shape {tuple(limits.shape)}."
+        )
+    return ops.cast(limits, "int32")
+
+
+def _two_dimensional(start_ids):
+    start_ids = ops.convert_to_tensor(start_ids)
+    dtype = standardize_dtype(start_ids.dtype)
+    shape = tuple(start_ids.shape)
+    if "int" not in dtype:
+        raise ValueError(f"`start_ids` must hold integers. Received dtype: {dtype}.")
+    if len(shape) not in (1, 2):
+        raise ValueError(
+            "`start_ids` must have shape (batch,) or (batch, prefix_length). "
+            f"Received: {shape}."
+        )
+    start_ids = ops.cast(start_ids, "int32")
+    if len(shape) == 1:
+        return ops.expand_dims(start_ids, 1)
+    if not shape[1]:
+        raise ValueError(
+            "`start_ids` must have a known prefix length of at least 1. "
+            f"Received shape: {shape}."
+        )
+    return start_ids

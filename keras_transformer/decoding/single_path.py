@@ -1,0 +1,86 @@
+"""The loop of the searches that follow one hypothesis per source."""
+
+from typing import Any, NamedTuple
+
+from keras import ops
+
+from keras_transformer.decoding.scoring import IMPOSSIBLE, length_penalty
+from keras_transformer.decoding.search_result import SearchResult
+from keras_transformer.decoding.selection import pick
+
+
+class _Path(NamedTuple):
+    ids: Any  # (batch, max_length)
+    log_probs: Any  # (batch,)
+    lengths: Any  # (batch,)
+    finished: Any  # (batch,)
+
+    def is_open(self):
+        return ops.logical_and(
+            ops.logical_not(self.finished), self.log_probs > IMPOSSIBLE
+        )
+
+
+def follow(step, prompt, constraints, choose, alpha):
+    """Extends one hypothesis per source, token by token.
+
+    Args:
+        step: a `StepFunction`.
+        prompt: a `Prompt`.
+        constraints: `Constraints`.
+        choose: `choose(log_probs, index) -> tokens`, from float32
+            `(batch, vocabulary)` to int32 `(batch,)`.
+        alpha: float, exponent of the length penalty.
+
+    Returns:
+        A `SearchResult` with `n_best` 1.
+    """
+    batch = ops.shape(prompt.ids)[0]
+    path = _Path(
+        prompt.ids,
+        ops.zeros((batch,), dtype="float32"),
+        ops.zeros((batch,), dtype="int32"),
+        ops.zeros((batch,), dtype="bool"),
+    )
+
+    def unfinished(index, path, leaves):
+        return ops.any(ops.logical_and(path.is_open(), prompt.is_open(index)))
+
+    def body(index, path, leaves):
+        tokens = ops.take(path.ids, index, axis=1)
+        log_probs, leaves = step(tokens, leaves, index)
+        log_probs = constraints.apply(log_probs, path.ids, index, prompt)
+        log_probs = prompt.force(log_probs, path.ids, index)
+        tokens = choose(log_probs, index)
+        gains = pick(log_probs, tokens[:, None])[:, 0]
+        return index + 1, _extend(path, tokens, gains, index, prompt), leaves
+
+    index = ops.convert_to_tensor(0, dtype="int32")
+    _, path, _ = ops.while_loop(unfinished, body, (index, path, step.start(batch)))
+    return _result(path, prompt, alpha)
+
+
+def _extend(path, tokens, gains, index, prompt):
+    is_open = ops.logical_and(path.is_open(), prompt.is_open(index))
+    counts = ops.logical_and(is_open, ops.logical_not(prompt.is_forced(index)))
+    ends = ops.logical_and(counts, tokens == prompt.end_id)
+    tokens = ops.where(is_open, tokens, prompt.pad_id)
+    return _Path(
+        prompt.write(path.ids, tokens, index),
+        path.log_probs + ops.where(is_open, gains, ops.zeros_like(gains)),
+        path.lengths + ops.cast(counts, "int32"),
+        ops.logical_or(path.finished, ends),
+    )
+
+
+def _result(path, prompt, alpha):
+    exists = path.log_probs > IMPOSSIBLE
+    lengths = ops.where(exists, path.lengths, ops.zeros_like(path.lengths))
+    result = SearchResult(
+        ids=ops.where(exists[:, None], path.ids, prompt.ids),
+        log_probs=path.log_probs,
+        scores=path.log_probs / length_penalty(lengths, alpha),
+        lengths=lengths,
+        finished=ops.logical_and(exists, path.finished),
+    )
+    return SearchResult(*(ops.expand_dims(value, 1) for value in result))

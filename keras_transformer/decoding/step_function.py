@@ -1,0 +1,112 @@
+"""A caller's step function and its state, made fit for a compiled loop."""
+
+from keras import ops, tree
+from keras.backend import standardize_dtype
+
+from keras_transformer.decoding.scoring import log_probabilities
+
+
+class StepFunction:
+    """Wraps `step(token_ids, state, index) -> (logits, state)`.
+
+    Inside a loop the state is a tuple of tensors: its leaves, without the None ones.
+    Searches aren't differentiated: no gradient flows into logits or state, so that
+    no tape grows with the number of steps.
+
+    Args:
+        step: the caller's function.
+        state: its state, any nest of tensors and None.
+    """
+
+    def __init__(self, step, state):
+        self._step = step
+        self._structure = state
+        self._leaves = tree.flatten(state)
+
+    def start(self, batch, beams=1):
+        """The leaves with every row repeated `beams` times.
+
+        Args:
+            batch: int or scalar tensor, the number of sources.
+            beams: int.
+
+        Raises:
+            ValueError: if a leaf's first dimension is known and isn't `batch`.
+        """
+        leaves = []
+        for leaf in self._leaves:
+            if leaf is None:
+                continue
+            leaf = ops.convert_to_tensor(leaf)
+            shape = tuple(leaf.shape)
+            sizes = (shape[0] if shape else None, batch)
+            known = all(isinstance(size, int) for size in sizes)
+            if not shape or (known and sizes[0] != sizes[1]):
+                raise ValueError(
+                    "`state` must hold tensors whose first dimension is the batch "
+                    f"size of `start_ids`, {batch}. Received shape: {shape}."
+                )
+            leaves.append(ops.repeat(leaf, beams, axis=0) if beams > 1 else leaf)
+        return tuple(leaves)
+
+    def __call__(self, token_ids, leaves, index):
+        """One step.
+
+        Args:
+            token_ids: int32 `(rows,)`, the tokens at position `index`.
+            leaves: tuple of tensors `(rows, ...)`.
+            index: int32 scalar.
+
+        Returns:
+            `(log_probs, leaves)`: float32 `(rows, vocabulary)` for position
+            `index + 1`, and the new state in the shapes of the old one.
+
+        Raises:
+            ValueError: if the logits have another rank or an unknown vocabulary
+                size, or the new state differs from the old one in its structure,
+                shapes or dtypes.
+        """
+        remaining = iter(leaves)
+        state = [None if leaf is None else next(remaining) for leaf in self._leaves]
+        state = tree.pack_sequence_as(self._structure, state)
+        logits, state = self._step(token_ids, state, index)
+        shape = tuple(logits.shape)
+        if len(shape) != 2 or shape[1] is None:
+            raise ValueError(
+                "`step` must return logits of shape (rows, vocabulary) with a known "
+                f"vocabulary. Received shape: {shape}."
+            )
+        logits = ops.stop_gradient(logits)
+        return log_probabilities(logits), self._same_leaves(state, leaves)
+
+    def _same_leaves(self, state, before):
+        try:
+            tree.assert_same_structure(self._structure, state)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                "`step` must return a state of the structure that it was given. "
+                f"Received: {error}"
+            ) from error
+        after = [leaf for leaf in tree.flatten(state) if leaf is not None]
+        pairs = zip(after, before, strict=True)
+        return tuple(ops.stop_gradient(_like(new, old)) for new, old in pairs)
+
+
+def _like(new, old):
+    """`new` with the static shape of `old`, which a compiled loop holds on to."""
+    new = ops.convert_to_tensor(new)
+    have, want = tuple(new.shape), tuple(old.shape)
+    agree = len(have) == len(want) and all(
+        None in pair or pair[0] == pair[1] for pair in zip(have, want, strict=True)
+    )
+    dtypes = standardize_dtype(new.dtype), standardize_dtype(old.dtype)
+    if not agree or dtypes[0] != dtypes[1]:
+        raise ValueError(
+            "`step` must return a state of the shapes and dtypes that it was given. "
+            f"Received: {have} {dtypes[0]} for {want} {dtypes[1]}."
+        )
+    lost = any(a is None and b is not None for a, b in zip(have, want, strict=True))
+    if not lost:
+        return new
+    pairs = zip(ops.shape(new), want, strict=True)
+    return ops.reshape(new, [now if known is None else known for now, known in pairs])

@@ -1,0 +1,81 @@
+"""Export of a translator as a SavedModel."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from keras_transformer.export.serving_functions import ServingFunctions
+from keras_transformer.export.warm_up import write_warm_up
+from keras_transformer.text.optional_imports import require
+
+WARM_UP_TEXTS = (["Hello."], ["Hello.", "How are you?", "", "Good night."])
+
+
+def export_saved_model(
+    path,
+    model,
+    tokenizer,
+    target_tokenizer=None,
+    *,
+    search,
+    max_length=256,
+    warm_up=WARM_UP_TEXTS,
+):
+    """Write a SavedModel that translates text, for TensorFlow Serving.
+
+    Signatures, with the batch as first dimension of every tensor:
+
+    - `serving_default`: `text` string (batch,) to `translation` string (batch,) and
+      `score` float32 (batch,).
+    - `translate_ids`: `source_ids` int32 (batch, source), each row with its end and
+      padding, to `ids` int32 (batch, target) and `score`. Core operations only.
+    - `score`: `text` and `translation` string (batch,) to `log_probability` float32
+      (batch,) and `length` int32 (batch,).
+
+    The folder appears whole, by a rename, so that a server that watches its parent
+    never sees half a version.
+
+    Args:
+        path: folder to make, `models/es/1` for a server of `models/es`.
+        model: a `Transformer` on the TensorFlow backend.
+        tokenizer: SentencePiece tokenizer of the source.
+        target_tokenizer: tokenizer of the target, if it is another.
+        search: the search of the text and id signatures.
+        max_length: largest number of target positions; bounds the work of a request.
+        warm_up: requests that the server answers before others, a list of lists of
+            strings. They are answered here first.
+
+    Raises:
+        FileExistsError: if `path` exists.
+        RuntimeError: on another backend than TensorFlow.
+        ValueError: for a tokenizer without a SentencePiece model.
+    """
+    path = Path(path)
+    if path.exists():
+        raise FileExistsError(
+            f"`path` must not exist yet: give the next version number. "
+            f"Received: {str(path)!r}."
+        )
+    tf = require("tensorflow", "export")
+    functions = ServingFunctions(
+        model, tokenizer, target_tokenizer or tokenizer, search, max_length
+    )
+    module = tf.Module()
+    module.variables_of_model = [variable.value for variable in model.variables]
+    module.tokenizers = [functions.source.pieces, functions.target.pieces]
+    signatures = functions.signatures()
+    for batch in warm_up:
+        signatures["serving_default"](text=tf.constant(batch, tf.string))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A name that is no number is no version to a server.
+    unfinished = tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        tf.saved_model.save(module, unfinished, signatures=signatures)
+        if warm_up:
+            write_warm_up(unfinished, warm_up)
+        os.chmod(unfinished, 0o755)
+        os.rename(unfinished, path)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise

@@ -1,0 +1,101 @@
+"""The functions of an exported translator, as TensorFlow graphs."""
+
+import keras
+
+from keras_transformer.decoding.length_limit import capacities, target_limit
+from keras_transformer.decoding.sequence_generator import SequenceGenerator
+from keras_transformer.decoding.sequence_scorer import SequenceScorer
+from keras_transformer.text.graph_tokenizer import GraphTokenizer
+from keras_transformer.text.optional_imports import require
+
+
+class ServingFunctions:
+    """Translate and score inside graphs.
+
+    Args:
+        model: a built `Transformer` on the TensorFlow backend.
+        tokenizer: SentencePiece tokenizer of the source.
+        target_tokenizer: SentencePiece tokenizer of the target.
+        search: a search.
+        max_length: largest number of target positions.
+
+    Raises:
+        RuntimeError: on another backend than TensorFlow.
+    """
+
+    def __init__(self, model, tokenizer, target_tokenizer, search, max_length):
+        if keras.backend.backend() != "tensorflow":
+            raise RuntimeError(
+                "Export runs on the TensorFlow backend. Save the translator, then load "
+                "and export it with KERAS_BACKEND=tensorflow. "
+                f"Received: the {keras.backend.backend()} backend."
+            )
+        self.tf = require("tensorflow", "export")
+        ids = {name: getattr(model, name) for name in ("pad_id", "end_id", "start_id")}
+        self.model = model
+        self.source = GraphTokenizer(tokenizer, **ids)
+        self.target = GraphTokenizer(target_tokenizer, **ids)
+        self.max_length = max_length
+        self.capacities = capacities(max_length)
+        self.generators = [
+            SequenceGenerator(model, search, max_length, capacity=capacity)
+            for capacity in self.capacities
+        ]
+        self.scorer = SequenceScorer(model)
+
+    def translate(self, text):
+        """Strings (batch,) to the best translation and its score, each (batch,)."""
+        tf = self.tf
+        source_ids, blank = self.source.source(text)
+        best = self.translate_ids(source_ids)
+        return {
+            "translation": tf.where(blank, "", self.target.strings(best["ids"])),
+            "score": tf.where(blank, 0.0, best["score"]),
+        }
+
+    def translate_ids(self, source_ids):
+        """Ids (batch, source) to the best target's ids (batch, target) and score."""
+        tf = self.tf
+        real = tf.cast(source_ids != self.model.pad_id, tf.int32)
+        longest = tf.reduce_max(tf.reduce_sum(real, axis=1, keepdims=True))
+        limit = target_limit(tf.maximum(longest, 0), self.max_length)
+        fits = tf.cast(limit <= tf.constant(self.capacities), tf.int32)
+        branches = [self._branch(generator, source_ids) for generator in self.generators]
+        ids, score = tf.switch_case(tf.argmax(fits, output_type=tf.int32), branches)
+        return {"ids": ids, "score": score}
+
+    def _branch(self, generator, source_ids):
+        def run():
+            result = generator(source_ids, training=False)
+            # Start token, generated tokens, and no column more than the longest needs.
+            columns = self.tf.reduce_max(result["lengths"][:, :1]) + 1
+            columns = self.tf.maximum(columns, 1)
+            return result["ids"][:, 0, :columns], result["scores"][:, 0]
+
+        return run
+
+    def score(self, text, translation):
+        """Strings (batch,) and their translations to log-probabilities (batch,)."""
+        source_ids, _ = self.source.source(text)
+        target_ids, labels = self.target.target(translation)
+        scored = self.scorer(
+            {"source_ids": source_ids, "target_ids": target_ids, "labels": labels},
+            training=False,
+        )
+        return {"log_probability": scored["log_probs"], "length": scored["lengths"]}
+
+    def signatures(self):
+        """Return concrete functions by signature name."""
+        tf = self.tf
+        strings = tf.TensorSpec([None], tf.string, name="text")
+        ids = tf.TensorSpec([None, None], tf.int32, name="source_ids")
+        answers = tf.TensorSpec([None], tf.string, name="translation")
+        functions = {
+            "serving_default": (self.translate, (strings,)),
+            "translate_ids": (self.translate_ids, (ids,)),
+            "score": (self.score, (strings, answers)),
+        }
+        return {
+            name: tf.function(function).get_concrete_function(*specs)
+            for name, (function, specs) in functions.items()
+        }

@@ -1,0 +1,314 @@
+"""The decoder block."""
+
+import keras
+from keras import ops
+
+from keras_transformer.attention import (
+    as_attention_mask,
+    as_padding_mask,
+    combine_masks,
+    key_mask,
+)
+from keras_transformer.layers.key_value_cache import (
+    empty_cache,
+    stop_at_overflow,
+    visible_keys,
+    write_cache,
+)
+from keras_transformer.layers.transformer_block import TransformerBlock
+
+
+@keras.saving.register_keras_serializable(package="keras_transformer")
+class DecoderBlock(TransformerBlock):
+    """Causal self-attention, attention to the encoder's output, feed-forward network.
+
+    ```
+    g = LayerNorm(x + MultiHead(x, x, x))               causal
+    h = LayerNorm(g + MultiHead(g, memory, memory))
+    y = LayerNorm(h + FFN(h))
+    ```
+
+    `call` decodes whole sequences, for training. `start` and `step` decode position by
+    position and keep the keys and values of what they have seen: the same result.
+
+    Args:
+        num_heads: number of attention heads, h; must divide the input's width.
+        intermediate_dim: width between the two maps of the feed-forward network, d_ff.
+        cross_attention: whether the block attends to a memory, the encoder's output.
+        **options: as for `EncoderBlock`.
+
+    Raises:
+        ValueError: as `EncoderBlock`; a memory that is missing, or given to a block
+            without cross-attention.
+
+    Example:
+
+    >>> import numpy as np
+    >>> from keras_transformer import DecoderBlock
+    >>> block = DecoderBlock(num_heads=2, intermediate_dim=32)
+    >>> target, memory = np.ones((2, 3, 8), "float32"), np.ones((2, 5, 8), "float32")
+    >>> tuple(block(target, memory).shape)
+    (2, 3, 8)
+    >>> cache = block.start(memory, max_length=3)
+    >>> y, cache = block.step(target[:, :1], cache, 0)
+    >>> tuple(y.shape)
+    (2, 1, 8)
+
+    Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.1.
+    """
+
+    def __init__(self, num_heads, intermediate_dim, *, cross_attention=True, **options):
+        super().__init__(num_heads, intermediate_dim, **options)
+        self.has_cross_attention = bool(cross_attention)
+
+    def build(self, inputs_shape, memory_shape=None):
+        """Create the sublayers for the width of the inputs."""
+        width = inputs_shape[-1]
+        self.self_attention = self._make_attention(
+            "self_attention", width, position=self.position, attention=self.attention
+        )
+        self.self_attention.build(inputs_shape, inputs_shape)
+        self.self_attention_residual = self._make_residual("self_attention_residual")
+        self.self_attention_residual.build(inputs_shape)
+        if self.has_cross_attention:
+            if memory_shape is None:
+                raise ValueError(
+                    "A block with `cross_attention=True` needs `memory`, the output "
+                    "of an encoder. Received: memory=None."
+                )
+            self.cross_attention = self._make_attention("cross_attention", width)
+            self.cross_attention.build(inputs_shape, memory_shape)
+            self.cross_attention_residual = self._make_residual(
+                "cross_attention_residual"
+            )
+            self.cross_attention_residual.build(inputs_shape)
+        self._build_feed_forward(inputs_shape)
+
+    def call(
+        self,
+        inputs,
+        memory=None,
+        padding_mask=None,
+        memory_padding_mask=None,
+        attention_mask=None,
+        memory_attention_mask=None,
+        mask=None,
+        memory_mask=None,
+        use_causal_mask=True,
+        return_attention_scores=False,
+        training=None,
+    ):
+        """Decode whole sequences. All masks that are given apply together.
+
+        Args:
+            inputs: (batch, target, width).
+            memory: (batch, source, memory width), the encoder's output.
+            padding_mask: boolean (batch, target), True at real positions.
+            memory_padding_mask: boolean (batch, source), True at real positions.
+            attention_mask: boolean (batch, target, target), or with a heads axis
+                after the batch's; True = may attend.
+            memory_attention_mask: boolean (batch, target, source), or with a heads
+                axis.
+            mask: boolean (batch, target), the inputs' Keras mask; filled in by Keras.
+            memory_mask: boolean (batch, source), the memory's Keras mask; filled in
+                by Keras.
+            use_causal_mask: whether a position sees only itself and those before it.
+            return_attention_scores: whether to return the scores as well.
+            training: whether dropout is on.
+
+        Returns:
+            (batch, target, width); or the triple of it, the self-attention scores
+            (batch, heads, target, target) and the cross-attention scores (batch,
+            heads, target, source) - a pair if there is no cross-attention. What stands
+            at padded positions is not defined, and does not reach real ones.
+        """
+        self._check_memory(memory)
+        options = {
+            "return_attention_scores": return_attention_scores,
+            "training": training,
+        }
+        around = self.self_attention_residual
+        x = around.enter(inputs)
+        attended = self.self_attention(
+            x,
+            x,
+            key_mask=combine_masks(
+                as_padding_mask(padding_mask), as_padding_mask(mask, "mask")
+            ),
+            attention_mask=attention_mask,
+            use_causal_mask=use_causal_mask,
+            **options,
+        )
+        update, *scores = attended if return_attention_scores else (attended,)
+        x = around(inputs, update, training=training)
+        if self.has_cross_attention:
+            around = self.cross_attention_residual
+            attended = self.cross_attention(
+                around.enter(x),
+                memory,
+                key_mask=combine_masks(
+                    as_padding_mask(memory_padding_mask, "memory_padding_mask"),
+                    as_padding_mask(memory_mask, "memory_mask"),
+                ),
+                attention_mask=as_attention_mask(
+                    memory_attention_mask, "memory_attention_mask"
+                ),
+                **options,
+            )
+            update, *more = attended if return_attention_scores else (attended,)
+            x = around(x, update, training=training)
+            scores += more
+        x = self._transform(x, training)
+        return (x, *scores) if return_attention_scores else x
+
+    def start(self, memory=None, max_length=None, *, batch_size=None):
+        """Make the cache for `step`.
+
+        The memory's keys and values are projected here, once.
+
+        Args:
+            memory: (batch, source, memory width); `None` without cross-attention.
+            max_length: number of target positions that the cache can hold.
+            batch_size: number of rows, if it is not the memory's: several hypotheses
+                for each source, say.
+
+        Returns:
+            A dictionary of `"self"` and, with cross-attention, `"cross"`; each holds
+            `"key"` and `"value"` (batch, positions, heads, head_dim).
+        """
+        self._check_memory(memory)
+        if batch_size is None:
+            if memory is None:
+                raise ValueError(
+                    "`batch_size` is needed where there is no `memory`. "
+                    "Received: batch_size=None."
+                )
+            batch_size = ops.shape(memory)[0]
+        cache = {"self": empty_cache(self.self_attention, batch_size, max_length)}
+        if self.has_cross_attention:
+            memory = ops.cast(memory, self.compute_dtype)
+            key, value = self.cross_attention.project_key_value(memory)
+            cache["cross"] = {"key": key, "value": value}
+        return cache
+
+    def step(
+        self,
+        x,
+        cache,
+        index,
+        *,
+        padding_mask=None,
+        memory_padding_mask=None,
+        hypotheses=1,
+        return_attention_scores=False,
+    ):
+        """Decode the next position, or the next few.
+
+        Args:
+            x: (batch, new, width), the new positions.
+            cache: from `start` or the step before.
+            index: position of the first new row, an integer or integer scalar tensor.
+            padding_mask: boolean (batch, max_length) over all cached positions, True
+                at real ones; for sequences padded on the left.
+            memory_padding_mask: boolean (sources, source), True at real positions.
+            hypotheses: number of adjacent rows of `x` that share a row of the memory.
+                The memory's keys and values are not copied for them.
+            return_attention_scores: whether to return the scores as well.
+
+        Returns:
+            `(y, cache)`, or `(y, cache, scores)` with a tuple of the self- and
+            cross-attention scores. A step past the end of the cache is an error
+            where `index` is known. In a compiled function it never lands in another
+            slot: TensorFlow stops with an error, XLA makes `y` NaN.
+        """
+        x = ops.cast(x, self.compute_dtype)
+        around, attention = self.self_attention_residual, self.self_attention
+        entered = around.enter(x)
+        key, value = attention.project_key_value(entered, offset=index)
+        stored = write_cache(cache["self"], key, value, index)
+        attended = attention.attend(
+            entered,
+            stored["key"],
+            stored["value"],
+            mask=combine_masks(
+                visible_keys(x, stored["key"], index), key_mask(padding_mask)
+            ),
+            offset=index,
+            return_attention_scores=return_attention_scores,
+        )
+        update, *scores = attended if return_attention_scores else (attended,)
+        y = around(x, update)
+        if self.has_cross_attention:
+            y, *more = self._step_across(
+                y,
+                cache["cross"],
+                memory_padding_mask,
+                hypotheses,
+                return_attention_scores,
+            )
+            scores += more
+        y = stop_at_overflow(self._transform(y), stored["key"], index)
+        cache = {**cache, "self": stored}
+        return (y, cache, tuple(scores)) if return_attention_scores else (y, cache)
+
+    def _step_across(self, x, cross, padding_mask, hypotheses, return_scores):
+        # Attention treats each query by itself: the hypotheses of a source can stand
+        # side by side as further queries, and need no copy of keys and values.
+        rows, new, width = ops.shape(x)[0], x.shape[1], x.shape[2]
+        x = ops.reshape(x, (-1, hypotheses * new, width))
+        around = self.cross_attention_residual
+        attended = self.cross_attention.attend(
+            around.enter(x),
+            cross["key"],
+            cross["value"],
+            mask=key_mask(padding_mask, "memory_padding_mask"),
+            return_attention_scores=return_scores,
+        )
+        update, *scores = attended if return_scores else (attended,)
+        x = ops.reshape(around(x, update), (rows, new, width))
+        return x, *(_by_hypothesis(s, hypotheses, new) for s in scores)
+
+    def _check_memory(self, memory):
+        if self.has_cross_attention != (memory is not None):
+            raise ValueError(
+                f"A block with `cross_attention={self.has_cross_attention}` "
+                f"{'needs' if self.has_cross_attention else 'takes no'} `memory`. "
+                f"Received: memory={'None' if memory is None else memory.shape}."
+            )
+
+    def compute_output_shape(self, inputs_shape, memory_shape=None):
+        """Shape of the inputs."""
+        return inputs_shape
+
+    def compute_output_spec(
+        self, inputs, memory=None, return_attention_scores=False, **kwargs
+    ):
+        """Symbolic output: a tensor, or a tuple of output and scores."""
+        self._check_memory(memory)
+        for name in ("padding_mask", "memory_padding_mask"):
+            as_padding_mask(kwargs.get(name), name)
+        for name in ("attention_mask", "memory_attention_mask"):
+            as_attention_mask(kwargs.get(name), name)
+        output = keras.KerasTensor(inputs.shape, dtype=self.compute_dtype)
+        if not return_attention_scores:
+            return output
+        batch, length = inputs.shape[:2]
+        key_lengths = [length] if memory is None else [length, memory.shape[1]]
+        return output, *(
+            keras.KerasTensor(
+                (batch, self.num_heads, length, keys), dtype=self.compute_dtype
+            )
+            for keys in key_lengths
+        )
+
+    def get_config(self):
+        """Return the constructor's arguments."""
+        return {**super().get_config(), "cross_attention": self.has_cross_attention}
+
+
+def _by_hypothesis(scores, hypotheses, new):
+    """Bring (sources, heads, hypotheses * new, source) to one row a hypothesis."""
+    heads, source = scores.shape[1], ops.shape(scores)[3]
+    scores = ops.reshape(scores, (-1, heads, hypotheses, new, source))
+    scores = ops.transpose(scores, (0, 2, 1, 3, 4))
+    return ops.reshape(scores, (-1, heads, new, source))

@@ -1,0 +1,116 @@
+"""The position-wise feed-forward network."""
+
+import keras
+from keras import ops
+
+from keras_transformer.argument_checks import check_positive_integer, check_rate
+from keras_transformer.layers.initialization import initializer_for
+
+
+@keras.saving.register_keras_serializable(package="keras_transformer")
+class FeedForward(keras.layers.Layer):
+    """Two linear maps with an activation between them, the same at each position.
+
+    ```
+    FFN(x) = max(0, x W_1 + b_1) W_2 + b_2
+    ```
+
+    Args:
+        intermediate_dim: width between the two maps, d_ff.
+        activation: the activation, ReLU in the paper.
+        dropout: share of the intermediate units dropped in training, in [0, 1).
+        use_bias: whether the maps add a bias.
+        kernel_initializer: initializer of both kernels.
+        bias_initializer: initializer of both biases.
+        seed: seed of the dropout.
+
+    Raises:
+        ValueError: for a width below 1 or a rate outside [0, 1).
+
+    Example:
+
+    >>> import numpy as np
+    >>> from keras_transformer import FeedForward
+    >>> tuple(FeedForward(intermediate_dim=32)(np.ones((2, 5, 8), "float32")).shape)
+    (2, 5, 8)
+
+    Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.3.
+    """
+
+    def __init__(
+        self,
+        intermediate_dim,
+        *,
+        activation="relu",
+        dropout=0.0,
+        use_bias=True,
+        kernel_initializer="glorot_uniform",
+        bias_initializer="zeros",
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.intermediate_dim = check_positive_integer(
+            "intermediate_dim", intermediate_dim
+        )
+        self.activation = keras.activations.get(activation)
+        self.dropout = check_rate("dropout", dropout)
+        self.use_bias = use_bias
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.seed = seed
+
+    def build(self, inputs_shape):
+        """Create the two maps."""
+        width = inputs_shape[-1]
+        self.intermediate = self._linear(self.intermediate_dim, "intermediate")
+        self.intermediate.build((None, width))
+        self.dropout_layer = keras.layers.Dropout(
+            self.dropout, seed=self.seed, dtype=self.dtype_policy, name="dropout"
+        )
+        self.output_dense = self._linear(width, "output")
+        self.output_dense.build((None, self.intermediate_dim))
+
+    def _linear(self, width, name):
+        return keras.layers.Dense(
+            width,
+            use_bias=self.use_bias,
+            kernel_initializer=initializer_for(self.kernel_initializer, name),
+            bias_initializer=initializer_for(self.bias_initializer, name),
+            dtype=self.dtype_policy,
+            name=name,
+        )
+
+    def call(self, inputs, training=None):
+        """Transform each position by itself.
+
+        Args:
+            inputs: (batch, length, width).
+            training: whether dropout is on.
+
+        Returns:
+            (batch, length, width).
+        """
+        # Two axes: the weight gradients are then single matrix products.
+        x = ops.reshape(inputs, (-1, inputs.shape[-1]))  # (batch * length, width)
+        x = self.activation(self.intermediate(x))
+        x = self.output_dense(self.dropout_layer(x, training=training))
+        return ops.reshape(x, ops.shape(inputs))
+
+    def compute_output_shape(self, inputs_shape):
+        """Shape of the inputs."""
+        return inputs_shape
+
+    def get_config(self):
+        """Return the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "intermediate_dim": self.intermediate_dim,
+            "activation": keras.activations.serialize(self.activation),
+            "dropout": self.dropout,
+            "use_bias": self.use_bias,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
+            "seed": self.seed,
+        }

@@ -1,0 +1,83 @@
+"""Sinusoidal positions."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_transformer.argument_checks import check_positive_number
+
+
+@keras.saving.register_keras_serializable(package="keras_transformer")
+class PositionalEncoding(keras.layers.Layer):
+    """Add sines and cosines of the position to the input.
+
+    ```
+    PE(pos, 2i)     = sin(pos / 10000^(2i / d_model))
+    PE(pos, 2i + 1) = cos(pos / 10000^(2i / d_model))
+    ```
+
+    Sine and cosine alternate along the width, as in the paper. The encoding has no
+    weights and no longest length. It is computed in float32 and rounded once, to the
+    layer's compute dtype.
+
+    Args:
+        max_wavelength: the base of the wavelengths, 10000 in the paper.
+        scale: factor of the encoding before it is added.
+
+    Raises:
+        ValueError: if `max_wavelength` is not above 0, or `scale` is no number.
+
+    Example:
+
+    >>> import numpy as np
+    >>> from keras_transformer import PositionalEncoding
+    >>> encoded = PositionalEncoding()(np.zeros((1, 2, 4), "float32"))
+    >>> print(np.round(encoded[0], 3))
+    [[0.    1.    0.    1.   ]
+     [0.841 0.54  0.01  1.   ]]
+
+    Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.5.
+    """
+
+    def __init__(self, *, max_wavelength=10000.0, scale=1.0, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.max_wavelength = check_positive_number("max_wavelength", max_wavelength)
+        self.scale = float(scale)
+
+    def call(self, inputs, start_index=0):
+        """Add the encoding.
+
+        Args:
+            inputs: (batch, length, width).
+            start_index: position of the first row, an integer or scalar tensor.
+
+        Returns:
+            A tensor of the inputs' shape, in the compute dtype.
+        """
+        length, width = ops.shape(inputs)[1], inputs.shape[-1]
+        encoding = self.encode(length, width, start_index)
+        return inputs + ops.cast(encoding, inputs.dtype)
+
+    def encode(self, length, width, start_index=0):
+        """Compute the encoding itself, (length, width) in float32."""
+        pair = np.arange(width) // 2
+        rates = self.max_wavelength ** (-2.0 * pair / width)
+        position = ops.arange(length, dtype="int32") + start_index
+        position = ops.cast(position, "float32")[:, None]
+        rates = ops.convert_to_tensor(rates, "float32")
+        angles = position * rates  # (length, width)
+        even = np.arange(width) % 2 == 0
+        return self.scale * ops.where(even, ops.sin(angles), ops.cos(angles))
+
+    def compute_output_shape(self, inputs_shape):
+        """Shape of the inputs."""
+        return inputs_shape
+
+    def get_config(self):
+        """Return the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "max_wavelength": self.max_wavelength,
+            "scale": self.scale,
+        }

@@ -1,0 +1,140 @@
+"""Token embeddings, and their transpose for output logits."""
+
+import math
+
+import keras
+from keras import ops
+
+from keras_transformer.argument_checks import check_positive_integer
+from keras_transformer.layers.token_ids import (
+    check_integer_ids,
+    check_known_ids,
+    out_of_range,
+)
+
+
+@keras.saving.register_keras_serializable(package="keras_transformer")
+class TokenEmbedding(keras.layers.Layer):
+    """Vectors of tokens, scaled by sqrt(d_model); reversed, logits of tokens.
+
+    ```
+    embed(id) = sqrt(d_model) E[id]
+    logits(x) = x E^T
+    ```
+
+    Args:
+        vocabulary_size: number of rows of the table.
+        hidden_dim: width of a row, d_model.
+        scale: whether to multiply by sqrt(d_model), as the paper does.
+        mask_zero: whether id 0 is padding, marked by a Keras mask.
+        embeddings_initializer: initializer of the table; a normal distribution of
+            standard deviation 1/sqrt(d_model) if not given, so that both the scaled
+            vectors and the logits begin with unit variance.
+
+    Raises:
+        ValueError: for a size below 1; in `call`, for ids that are no integers or,
+            where their values are known, outside [0, vocabulary_size). In a compiled
+            function such ids give an error of the backend or NaN, never another
+            token's vector.
+
+    Example:
+
+    >>> import numpy as np
+    >>> from keras_transformer import TokenEmbedding
+    >>> embedding = TokenEmbedding(vocabulary_size=100, hidden_dim=16)
+    >>> x = embedding(np.array([[5, 7, 0]]))
+    >>> tuple(x.shape), tuple(embedding(x, reverse=True).shape)
+    ((1, 3, 16), (1, 3, 100))
+
+    Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.4.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        hidden_dim,
+        *,
+        scale=True,
+        mask_zero=False,
+        embeddings_initializer=None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.vocabulary_size = check_positive_integer(
+            "vocabulary_size", vocabulary_size
+        )
+        self.hidden_dim = check_positive_integer("hidden_dim", hidden_dim)
+        self.scale = scale
+        self.mask_zero = mask_zero
+        self.embeddings_initializer = keras.initializers.get(
+            embeddings_initializer
+            or keras.initializers.RandomNormal(stddev=self.hidden_dim**-0.5)
+        )
+
+    def build(self, inputs_shape=None):
+        """Create the table (vocabulary_size, hidden_dim)."""
+        self.embeddings = self.add_weight(
+            name="embeddings",
+            shape=(self.vocabulary_size, self.hidden_dim),
+            initializer=self.embeddings_initializer,
+        )
+
+    def call(self, inputs, reverse=False):
+        """Embed ids, or reversed: score each token of the vocabulary.
+
+        Args:
+            inputs: integer ids (batch, length); reversed: (batch, length, hidden_dim).
+            reverse: whether to compute logits.
+
+        Returns:
+            (batch, length, hidden_dim); reversed: (batch, length, vocabulary_size).
+        """
+        if reverse:
+            return self._logits(inputs)
+        check_integer_ids(inputs)
+        check_known_ids(inputs, self.vocabulary_size)
+        vectors = ops.take(
+            self.embeddings, out_of_range(inputs, self.vocabulary_size), axis=0
+        )
+        known = ops.logical_and(inputs >= 0, inputs < self.vocabulary_size)
+        factor = math.sqrt(self.hidden_dim) if self.scale else 1.0
+        factor = ops.where(known, factor, float("nan"))[..., None]
+        return ops.cast(vectors * ops.cast(factor, vectors.dtype), self.compute_dtype)
+
+    def _logits(self, x):
+        flat = ops.reshape(x, (-1, self.hidden_dim))
+        logits = ops.matmul(flat, ops.transpose(self.embeddings))
+        return ops.reshape(logits, (*ops.shape(x)[:-1], self.vocabulary_size))
+
+    def compute_mask(self, inputs, previous_mask=None):
+        """Mark ids other than 0 as real, if `mask_zero` is set."""
+        if self.mask_zero and "int" in str(inputs.dtype):
+            return ops.not_equal(inputs, 0)
+        return previous_mask
+
+    def compute_output_shape(self, inputs_shape, reverse=False):
+        """Append the width; reversed, replace it by the vocabulary's size."""
+        if reverse:
+            return (*inputs_shape[:-1], self.vocabulary_size)
+        return (*inputs_shape, self.hidden_dim)
+
+    def compute_output_spec(self, inputs, reverse=False):
+        """Symbolic output, after the check of the ids' dtype."""
+        if not reverse:
+            check_integer_ids(inputs)
+        shape = self.compute_output_shape(inputs.shape, reverse)
+        return keras.KerasTensor(shape, dtype=self.compute_dtype)
+
+    def get_config(self):
+        """Return the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "vocabulary_size": self.vocabulary_size,
+            "hidden_dim": self.hidden_dim,
+            "scale": self.scale,
+            "mask_zero": self.mask_zero,
+            "embeddings_initializer": keras.initializers.serialize(
+                self.embeddings_initializer
+            ),
+        }

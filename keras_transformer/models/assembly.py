@@ -1,0 +1,91 @@
+"""How a model's options turn into its parts."""
+
+import keras
+
+from keras_transformer.argument_checks import check_choice, check_positive_integer
+from keras_transformer.layers import LearnedPositionalEncoding, PositionalEncoding
+
+TYING = ("all", "decoder", "none")
+
+
+def tying_of(tie_embeddings, vocabulary_size, target_vocabulary_size):
+    """Resolve and check `tie_embeddings` for two vocabulary sizes."""
+    same = vocabulary_size == target_vocabulary_size
+    if tie_embeddings is None:
+        return "all" if same else "decoder"
+    check_choice("tie_embeddings", tie_embeddings, TYING)
+    if tie_embeddings == "all" and not same:
+        raise ValueError(
+            '`tie_embeddings="all"` needs one vocabulary for both sides. Received: '
+            f"vocabulary_size={vocabulary_size}, "
+            f"target_vocabulary_size={target_vocabulary_size}."
+        )
+    return tie_embeddings
+
+
+def layer_counts(num_layers):
+    """Numbers of encoder and decoder blocks from one number or a pair."""
+    pair = num_layers if isinstance(num_layers, (tuple, list)) else [num_layers] * 2
+    if len(pair) != 2:
+        raise ValueError(
+            "`num_layers` must be a number or a pair (encoder, decoder). "
+            f"Received: {num_layers!r}."
+        )
+    return [check_positive_integer("num_layers", number) for number in pair]
+
+
+def check_special_ids(options):
+    """Check that padding, end and start are different ids of both vocabularies."""
+    check_positive_integer("target_vocabulary_size", options["target_vocabulary_size"])
+    smallest = min(options["vocabulary_size"], options["target_vocabulary_size"])
+    ids = {name: options[name] for name in ("pad_id", "end_id", "start_id")}
+    for name, value in ids.items():
+        if not isinstance(value, int) or not 0 <= value < smallest:
+            raise ValueError(
+                f"`{name}` must be an integer from 0 to {smallest - 1}, the last id of "
+                f"the smallest vocabulary. Received: {value!r}."
+            )
+    if len(set(ids.values())) < len(ids):
+        raise ValueError(f"Special ids must differ. Received: {ids}.")
+
+
+def input_position(position, max_length, name, policy):
+    """Make the layer that adds positions to a side's embeddings, or `None`."""
+    if (position == "learned") != (max_length is not None):
+        raise ValueError(
+            '`max_length` goes with `position="learned"`, and only with it. '
+            f"Received: position={position!r}, max_length={max_length!r}."
+        )
+    if position == "sinusoidal":
+        return PositionalEncoding(dtype=policy, name=name)
+    if position == "learned":
+        return LearnedPositionalEncoding(max_length, dtype=policy, name=name)
+    if position is None or _works_in_attention(position):
+        return None
+    copy = _copy(position)
+    copy.name = name
+    return copy
+
+
+def block_position(position):
+    """Make the layer for a block's self-attention, or `None`."""
+    if isinstance(position, str) or position is None:
+        return None
+    return _copy(position) if _works_in_attention(position) else None
+
+
+def _works_in_attention(position):
+    if isinstance(position, dict):
+        position = keras.saving.deserialize_keras_object(position)
+    return hasattr(position, "rotate") or hasattr(position, "bias")
+
+
+def _copy(position):
+    if isinstance(position, dict):
+        return keras.saving.deserialize_keras_object(position)
+    if not isinstance(position, keras.layers.Layer):
+        raise ValueError(
+            '`position` must be "sinusoidal", "learned", None or a layer. '
+            f"Received: {position!r}."
+        )
+    return type(position).from_config(position.get_config())

@@ -1,0 +1,151 @@
+"""The layers of an encoder-decoder Transformer, and how they are connected."""
+
+import keras
+from keras import ops
+
+from keras_transformer.layers import DecoderBlock, EncoderBlock, TokenEmbedding
+from keras_transformer.layers.residual import NORMALIZATIONS
+from keras_transformer.models.assembly import (
+    block_position,
+    input_position,
+    layer_counts,
+    tying_of,
+)
+
+
+class TransformerParts:
+    """All layers of a `Transformer`, made from its options.
+
+    Args:
+        options: the arguments of `Transformer`, by name.
+        policy: dtype policy of all layers.
+    """
+
+    def __init__(self, options, policy):
+        self.options = options
+        self.pad_id = options["pad_id"]
+        self._make_embeddings(policy)
+        self._make_blocks(policy)
+
+    def _make_embeddings(self, policy):
+        options = self.options
+        sizes = options["vocabulary_size"], options["target_vocabulary_size"]
+        tying = tying_of(options["tie_embeddings"], *sizes)
+        width = options["hidden_dim"]
+
+        def table(name, size):
+            return TokenEmbedding(size, width, dtype=policy, name=name)
+
+        if tying == "all":
+            self.source_embedding = table("token_embedding", sizes[0])
+            self.target_embedding = self.source_embedding
+        else:
+            self.source_embedding = table("source_embedding", sizes[0])
+            self.target_embedding = table("target_embedding", sizes[1])
+        self.output_embedding = (
+            table("output_embedding", sizes[1])
+            if tying == "none"
+            else self.target_embedding
+        )
+        for side in ("source", "target"):
+            position = input_position(
+                options["position"], options["max_length"], f"{side}_position", policy
+            )
+            dropout = keras.layers.Dropout(
+                options["dropout"],
+                seed=options["seed"],
+                dtype=policy,
+                name=f"{side}_dropout",
+            )
+            setattr(self, f"{side}_position", position)
+            setattr(self, f"{side}_dropout", dropout)
+
+    def _make_blocks(self, policy):
+        options = self.options
+        names = (
+            "num_heads", "intermediate_dim", "dropout", "attention_dropout",
+            "activation", "normalize_first", "normalization", "layer_norm_epsilon",
+            "use_bias", "num_key_value_heads", "seed",
+        )  # fmt: skip
+        shared = {name: options[name] for name in names}
+        encoders, decoders = layer_counts(options["num_layers"])
+
+        def block(kind, name):
+            position = block_position(options["position"])
+            return kind(**shared, position=position, dtype=policy, name=name)
+
+        self.encoder_blocks = [
+            block(EncoderBlock, f"encoder_block_{i}") for i in range(encoders)
+        ]
+        self.decoder_blocks = [
+            block(DecoderBlock, f"decoder_block_{i}") for i in range(decoders)
+        ]
+        self.encoder_norm = self.decoder_norm = None
+        if options["normalize_first"]:
+            norm = NORMALIZATIONS[options["normalization"]]
+            epsilon = options["layer_norm_epsilon"]
+            self.encoder_norm = norm(epsilon=epsilon, dtype=policy, name="encoder_norm")
+            self.decoder_norm = norm(epsilon=epsilon, dtype=policy, name="decoder_norm")
+
+    def padding_mask(self, ids):
+        """Return the boolean mask (batch, length), True where ids are not padding."""
+        return ops.not_equal(ids, self.pad_id)
+
+    def encode(self, source_ids):
+        """Encode (batch, source) ids to the memory (batch, source, hidden_dim)."""
+        x = self.source_embedding(source_ids)
+        if self.source_position is not None:
+            x = self.source_position(x)
+        x = self.source_dropout(x)
+        for block in self.encoder_blocks:
+            x = block(x, padding_mask=self.padding_mask(source_ids))
+        return x if self.encoder_norm is None else self.encoder_norm(x)
+
+    def decode(self, target_ids, memory, source_ids):
+        """Compute the logits (batch, target, vocabulary) for whole targets."""
+        x = self.target_embedding(target_ids)
+        if self.target_position is not None:
+            x = self.target_position(x)
+        x = self.target_dropout(x)
+        for block in self.decoder_blocks:
+            x = block(
+                x,
+                memory,
+                padding_mask=self.padding_mask(target_ids),
+                memory_padding_mask=self.padding_mask(source_ids),
+            )
+        return self.logits(x)
+
+    def logits(self, x):
+        """Score the vocabulary from the last block's output."""
+        if self.decoder_norm is not None:
+            x = self.decoder_norm(x)
+        return self.output_embedding(x, reverse=True)
+
+    def start(self, source_ids, max_length):
+        """Encode a source and make the caches, see `Transformer.start`."""
+        memory = self.encode(source_ids)
+        caches = [block.start(memory, max_length) for block in self.decoder_blocks]
+        shared = {
+            "cross": [cache["cross"] for cache in caches],
+            "padding_mask": self.padding_mask(source_ids),
+        }
+        return [cache["self"] for cache in caches], shared
+
+    def step(self, token_ids, state, index, shared, *, hypotheses=1):
+        """Read one more target token, see `Transformer.step`."""
+        x = self.target_embedding(token_ids[:, None])  # (rows, 1, hidden_dim)
+        if self.target_position is not None:
+            x = self.target_position(x, start_index=index)
+        new_state = []
+        parts = zip(self.decoder_blocks, state, shared["cross"], strict=True)
+        for block, own, cross in parts:
+            x, cache = block.step(
+                x,
+                {"self": own, "cross": cross},
+                index,
+                memory_padding_mask=shared["padding_mask"],
+                hypotheses=hypotheses,
+            )
+            new_state.append(cache["self"])
+        return self.logits(x)[:, 0], new_state

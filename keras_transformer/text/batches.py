@@ -1,0 +1,103 @@
+"""One split of a corpus as batches of ids."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from keras_transformer.text.batch_shapes import choose_shapes
+from keras_transformer.text.encoded_pairs import EncodedTexts
+from keras_transformer.text.special_ids import SpecialIds
+
+Batch = tuple[dict[str, np.ndarray], np.ndarray]
+
+
+class Batches:
+    """Deals encoded pairs into batches of few shapes.
+
+    Args:
+        source: The encoded source texts.
+        target: The encoded target texts, in the same order.
+        special_ids: The ids that frame and pad the texts.
+        max_length: Most positions of a source or target; pairs with more are
+            left out and counted in `too_long`.
+        tokens_per_batch: Most source and target positions of a batch.
+        max_shapes: Most shapes of batches.
+
+    Attributes:
+        too_long: Number of pairs left out.
+        shapes: The `(batch, source, target)` sizes.
+        padding_share: Share of positions which are padding, in [0, 1).
+    """
+
+    def __init__(
+        self,
+        source: EncodedTexts,
+        target: EncodedTexts,
+        *,
+        special_ids: SpecialIds,
+        max_length: int,
+        tokens_per_batch: int,
+        max_shapes: int,
+    ):
+        self._source, self._target = source, target
+        self._special_ids = special_ids
+        lengths = np.stack([source.lengths, target.lengths], axis=1) + 1
+        kept = (lengths <= max_length).all(axis=1)
+        self.too_long = int((~kept).sum())
+        self._pairs = np.flatnonzero(kept)
+        self.shapes: list[tuple[int, int, int]] = []
+        self.padding_share = 0.0
+        self._rows: list[np.ndarray] = []  # for each shape, the indices of its pairs
+        self._counts: list[int] = []
+        if len(self._pairs):
+            self._deal(lengths[kept], tokens_per_batch, max_shapes)
+
+    def _deal(self, lengths, tokens_per_batch, max_shapes) -> None:
+        chosen = choose_shapes(lengths, tokens_per_batch, max_shapes)
+        self.shapes, self._counts = chosen.shapes, chosen.batches
+        self.padding_share = 1 - int(lengths.sum()) / chosen.positions
+        self._rows = [
+            self._pairs[chosen.assignment == index] for index in range(len(self.shapes))
+        ]
+
+    def __len__(self) -> int:
+        """Gives the number of batches."""
+        return sum(self._counts)
+
+    def order(self, seed: tuple[int, int] | None) -> list[tuple[int, np.ndarray]]:
+        """Gives the shape and the pairs of each batch of an epoch.
+
+        Args:
+            seed: Draws the order; without it the order is that of the corpus,
+                shape after shape.
+
+        Returns:
+            Index into `shapes` and indices of pairs for each batch.
+        """
+        rows = self._rows
+        generator = None if seed is None else np.random.default_rng(seed)
+        if generator is not None:
+            rows = [generator.permutation(indices) for indices in rows]
+        order = [
+            (shape, part)
+            for shape, indices in enumerate(rows)
+            for part in np.array_split(indices, self._counts[shape])
+        ]
+        if generator is not None:
+            order = [order[index] for index in generator.permutation(len(order))]
+        return order
+
+    def iterate(self, order: list[tuple[int, np.ndarray]]) -> Iterator[Batch]:
+        """Yields `({"source_ids", "target_ids"}, labels)` for each entry of `order`."""
+        for shape, rows in order:
+            yield self._batch(rows, *self.shapes[shape])
+
+    def _batch(self, rows: np.ndarray, size: int, source: int, target: int) -> Batch:
+        present = np.arange(len(rows))
+        source_ids, ends = self._source.dense(rows, (size, source))
+        source_ids[present, ends] = self._special_ids.end
+        target_ids, _ = self._target.dense(rows, (size, target), offset=1)
+        target_ids[present, 0] = self._special_ids.start
+        labels, ends = self._target.dense(rows, (size, target))
+        labels[present, ends] = self._special_ids.end
+        return {"source_ids": source_ids, "target_ids": target_ids}, labels

@@ -1,0 +1,64 @@
+"""Batches as a `tf.data.Dataset` that counts its epochs."""
+
+from typing import TYPE_CHECKING
+
+from keras_transformer.text.batches import Batches
+from keras_transformer.text.optional_imports import require
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+PREFETCHED = 4  # batches
+
+
+class Epochs:
+    """Makes a re-iterable dataset of batches, in a new order for each epoch.
+
+    The order depends on the seed and the number of the epoch alone. An epoch
+    counts as given once its last batch is asked for, so that a look at the first
+    batches (as Keras takes one to build a model) uses up no epoch.
+
+    Args:
+        batches: The batches.
+        seed: Draws the orders; None keeps the order of the corpus.
+
+    Attributes:
+        epoch: Number of the epoch that the next iteration gives.
+    """
+
+    def __init__(self, batches: Batches, seed: int | None):
+        self.batches = batches
+        self.seed = seed
+        self.epoch = 0
+
+    def dataset(self) -> "tf.data.Dataset":
+        """Makes the dataset, of known cardinality and prefetched.
+
+        Returns:
+            A dataset of `({"source_ids", "target_ids"}, labels)`, all int32 of
+            shape (batch, length).
+        """
+        tf = require("tensorflow", "TranslationData")
+        ids = tf.TensorSpec((None, None), "int32")
+        signature = ({"source_ids": ids, "target_ids": ids}, ids)
+        # The last batch stays outside the prefetch: what runs ahead must not
+        # end the epoch.
+        parts = [
+            tf.data.Dataset.from_generator(part, output_signature=signature)
+            for part in (self._all_but_last, self._last)
+        ]
+        dataset = parts[0].prefetch(PREFETCHED).concatenate(parts[1])
+        return dataset.apply(tf.data.experimental.assert_cardinality(len(self.batches)))
+
+    def _order(self):
+        return self.batches.order(
+            None if self.seed is None else (self.seed, self.epoch)
+        )
+
+    def _all_but_last(self):
+        yield from self.batches.iterate(self._order()[:-1])
+
+    def _last(self):
+        last = self._order()[-1:]
+        self.epoch += 1
+        yield from self.batches.iterate(last)

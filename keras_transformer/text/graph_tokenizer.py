@@ -1,0 +1,67 @@
+"""Tokenizers inside TensorFlow graphs."""
+
+from typing import Any
+
+from keras_transformer.text.optional_imports import require
+
+
+class GraphTokenizer:
+    """A SentencePiece tokenizer of tf-text for the graphs of a SavedModel.
+
+    Args:
+        tokenizer: a `keras_hub.tokenizers.SentencePieceTokenizer`.
+        pad_id: id of padding.
+        end_id: id that ends a sentence.
+        start_id: id that a target begins with.
+
+    Raises:
+        ImportError: without tensorflow-text.
+        ValueError: for a tokenizer without a SentencePiece model.
+    """
+
+    def __init__(self, tokenizer: Any, *, pad_id: int, end_id: int, start_id: int):
+        self._tf = require("tensorflow", "export")
+        text = require("tensorflow_text", "export")
+        proto = getattr(tokenizer, "proto", None)
+        if not proto:
+            raise ValueError(
+                "An export from text to text needs a SentencePiece tokenizer. "
+                f"Received: {type(tokenizer).__name__}."
+            )
+        self.ids = {"pad": pad_id, "end": end_id, "start": start_id}
+        self.pieces = text.SentencepieceTokenizer(
+            model=proto, out_type=self._tf.int32, add_bos=False, add_eos=False
+        )
+
+    def source(self, strings):
+        """Turn strings (batch,) into padded ids (batch, length) with their end.
+
+        Returns:
+            The ids, and a boolean tensor (batch,), True for strings without tokens.
+        """
+        ragged = self.pieces.tokenize(strings)
+        padded = self._close(ragged)
+        return padded, self._tf.equal(ragged.row_lengths(), 0)
+
+    def target(self, strings):
+        """Turn strings (batch,) into target ids and labels, each (batch, length)."""
+        labels = self._close(self.pieces.tokenize(strings))
+        start = self._tf.fill([self._tf.shape(labels)[0], 1], self.ids["start"])
+        targets = self._tf.where(labels == self.ids["end"], self.ids["pad"], labels)
+        return self._tf.concat([start, targets[:, :-1]], axis=1), labels
+
+    def strings(self, ids):
+        """Turn ids (batch, length) into strings (batch,), special ids left out."""
+        tf = self._tf
+        special = tf.constant(list(self.ids.values()), "int32")
+        keep = tf.reduce_all(ids[..., None] != special, axis=-1)
+        return self.pieces.detokenize(tf.ragged.boolean_mask(ids, keep))
+
+    def _close(self, ragged):
+        tf = self._tf
+        end = tf.fill([ragged.nrows(out_type=tf.int32), 1], self.ids["end"])
+        closed = tf.concat([ragged, end], axis=1)
+        # One column at least: an empty batch has no longest row.
+        length = tf.maximum(tf.reduce_max(closed.row_lengths()), 1)
+        shape = tf.stack([closed.nrows(), length])
+        return tf.reshape(closed.to_tensor(self.ids["pad"], shape=[None, None]), shape)

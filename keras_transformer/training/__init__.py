@@ -1,0 +1,16 @@
+"""Losses, metrics and schedules."""
+
+from keras_transformer.training.corpus_scores import CorpusScores, corpus_scores
+from keras_transformer.training.inverse_sqrt_schedule import InverseSqrtSchedule
+from keras_transformer.training.perplexity import Perplexity
+from keras_transformer.training.smoothed_cross_entropy import SmoothedCrossEntropy
+from keras_transformer.training.token_accuracy import TokenAccuracy
+
+__all__ = [
+    "CorpusScores",
+    "InverseSqrtSchedule",
+    "Perplexity",
+    "SmoothedCrossEntropy",
+    "TokenAccuracy",
+    "corpus_scores",
+]

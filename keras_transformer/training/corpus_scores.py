@@ -1,0 +1,83 @@
+"""BLEU and chrF of translations, by sacreBLEU."""
+
+import importlib
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class CorpusScores:
+    """Scores of a set of translations.
+
+    Attributes:
+        bleu: BLEU, from 0 to 100.
+        chrf: chrF2, from 0 to 100.
+        bleu_signature: sacreBLEU's signature of the BLEU: what was computed how.
+        chrf_signature: sacreBLEU's signature of the chrF.
+        sentences: number of translations.
+    """
+
+    bleu: float
+    chrf: float
+    bleu_signature: str
+    chrf_signature: str
+    sentences: int
+
+    def to_dict(self):
+        """Return the scores as plain values."""
+        return asdict(self)
+
+
+def corpus_scores(translations, references, *, tokenize="13a", lowercase=False):
+    """Score translations with sacreBLEU.
+
+    Args:
+        translations: list of strings.
+        references: for each translation, a list of one or more right answers.
+        tokenize: sacreBLEU's tokenizer for BLEU.
+        lowercase: whether upper and lower case are the same.
+
+    Returns:
+        `CorpusScores`.
+
+    Raises:
+        ImportError: without sacrebleu.
+        ValueError: for lists of different lengths, nothing to score, or a sentence
+            without reference.
+
+    Reference: Post, 2018, "A Call for Clarity in Reporting BLEU Scores".
+    """
+    if not translations or len(translations) != len(references):
+        raise ValueError(
+            "`translations` and `references` must be lists of the same length, at "
+            f"least 1. Received: {len(translations)} and {len(references)}."
+        )
+    for number, answers in enumerate(references):
+        if isinstance(answers, str) or not answers:
+            raise ValueError(
+                "`references` must hold a list of at least one string for each "
+                f"translation. Received: {answers!r} at index {number}."
+            )
+    metrics = _sacrebleu().metrics
+    bleu = metrics.BLEU(tokenize=tokenize, lowercase=lowercase)
+    chrf = metrics.CHRF()
+    most = max(len(answers) for answers in references)
+    streams = [
+        [answers[i] if i < len(answers) else None for answers in references]
+        for i in range(most)
+    ]
+    return CorpusScores(
+        bleu=bleu.corpus_score(translations, streams).score,
+        chrf=chrf.corpus_score(translations, streams).score,
+        bleu_signature=str(bleu.get_signature()),
+        chrf_signature=str(chrf.get_signature()),
+        sentences=len(translations),
+    )
+
+
+def _sacrebleu():
+    try:
+        return importlib.import_module("sacrebleu")
+    except ImportError as error:
+        raise ImportError(
+            "BLEU and chrF need sacrebleu: pip install sacrebleu"
+        ) from error

@@ -1,0 +1,60 @@
+"""Smoothed cross-entropy of each token, with its own gradient."""
+
+from keras import ops
+
+
+def real_tokens(labels, pad_id):
+    """Boolean mask (batch, length), True where a label is not padding."""
+    return ops.not_equal(labels, pad_id)
+
+
+def token_losses(labels, logits, label_smoothing=0.0, pad_id=0):
+    """Cross-entropy of labels and logits, smoothed over the whole vocabulary.
+
+    The gradient is written out, `p - q`, for real tokens and zero for padding: it
+    needs one array of the logits' size, and lets no NaN of padding through.
+
+    Args:
+        labels: integer (batch, length).
+        logits: floating point (batch, length, vocabulary).
+        label_smoothing: share of the probability spread over the vocabulary.
+        pad_id: label of padding.
+
+    Returns:
+        float32 (batch, length), 0 at padding.
+
+    Raises:
+        ValueError: if the shapes of labels and logits do not fit.
+    """
+    if len(logits.shape) != len(labels.shape) + 1:
+        raise ValueError(
+            "Labels must have shape (batch, length) and logits (batch, length, "
+            f"vocabulary). Received: {tuple(labels.shape)} and {tuple(logits.shape)}."
+        )
+    labels = ops.cast(labels, "int32")
+    real = real_tokens(labels, pad_id)
+    off = label_smoothing / logits.shape[-1]
+    on = 1.0 - label_smoothing
+
+    @ops.custom_gradient
+    def losses_of(logits):
+        scores = ops.cast(logits, "float32")
+        normalizer = ops.logsumexp(scores, axis=-1, keepdims=True)
+        label_scores = ops.take_along_axis(scores, labels[..., None], axis=-1)
+        losses = normalizer - on * label_scores
+        if label_smoothing:
+            mean = ops.mean(scores, axis=-1, keepdims=True)
+            losses = losses - label_smoothing * mean
+        losses = ops.where(real, losses[..., 0], 0.0)
+
+        def gradient(*args, upstream=None):
+            (upstream,) = args if upstream is None else (upstream,)
+            hit = ops.arange(logits.shape[-1], dtype="int32") == labels[..., None]
+            gradient = ops.exp(scores - normalizer) - ops.where(hit, on + off, off)
+            gradient = gradient * ops.where(real, upstream, 0.0)[..., None]
+            gradient = ops.where(real[..., None], gradient, 0.0)
+            return ops.cast(gradient, logits.dtype)
+
+        return losses, gradient
+
+    return losses_of(logits)

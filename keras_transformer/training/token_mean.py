@@ -1,0 +1,51 @@
+"""Means over real tokens."""
+
+import keras
+from keras import ops
+
+from keras_transformer.training.token_losses import real_tokens
+
+
+class TokenMean(keras.metrics.Metric):
+    """Mean of a value of each real token, over all batches since the last reset.
+
+    Args:
+        pad_id: label of padding, which does not count.
+        name: name of the metric.
+        **kwargs: `dtype`, as for a Keras metric.
+    """
+
+    def __init__(self, *, pad_id=0, name=None, **kwargs):
+        super().__init__(name=name, **kwargs)
+        self.pad_id = pad_id
+        self.total = self.add_variable((), initializer="zeros", name="total")
+        self.number = self.add_variable((), initializer="zeros", name="number")
+
+    def token_values(self, labels, logits):
+        """Value of each token, float32 (batch, length), 0 at padding."""
+        raise NotImplementedError
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        """Add a batch.
+
+        Args:
+            y_true: integer labels (batch, length).
+            y_pred: logits (batch, length, vocabulary).
+            sample_weight: weights (batch,) or (batch, length) of the tokens.
+        """
+        labels, logits = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
+        values = self.token_values(labels, logits)
+        weights = ops.cast(real_tokens(labels, self.pad_id), "float32")
+        if sample_weight is not None:
+            extra = ops.cast(sample_weight, "float32")
+            weights = weights * (extra[:, None] if len(extra.shape) == 1 else extra)
+        self.total.assign_add(ops.cast(ops.sum(values * weights), self.total.dtype))
+        self.number.assign_add(ops.cast(ops.sum(weights), self.number.dtype))
+
+    def result(self):
+        """Return the mean, 0 of no tokens."""
+        return ops.divide_no_nan(self.total, self.number)
+
+    def get_config(self):
+        """Return the constructor's arguments."""
+        return {**super().get_config(), "pad_id": self.pad_id}

@@ -1,0 +1,286 @@
+"""Model, tokenizers and search as one object that translates."""
+
+import logging
+
+import keras
+import numpy as np
+
+from keras_transformer.argument_checks import check_positive_integer
+from keras_transformer.decoding import BeamSearch, SequenceGenerator, SequenceScorer
+from keras_transformer.decoding.hypothesis import Hypothesis
+from keras_transformer.decoding.length_limit import capacity_for, target_limit
+from keras_transformer.export import (
+    export_saved_model,
+    read_translator,
+    write_translator,
+)
+from keras_transformer.progress import with_progress
+from keras_transformer.text.sentence_batches import SentenceBatches, pair_batch
+from keras_transformer.text.special_ids import SpecialIds
+from keras_transformer.training import corpus_scores
+
+logger = logging.getLogger(__name__)
+
+
+class Translator:
+    """Translate text with a model, its tokenizers and a search.
+
+    Args:
+        model: a `Transformer`.
+        tokenizer: a KerasHub tokenizer of the source; of the target too, if there is
+            no other.
+        target_tokenizer: a KerasHub tokenizer of the target.
+        search: `BeamSearch`, `GreedySearch` or `Sampling`; a beam search with 4 beams
+            if not given.
+        max_length: largest number of target positions. The limit for a sentence is
+            `min(2 * source tokens + 16, max_length)`.
+        batch_size: largest number of sentences translated together.
+
+    Raises:
+        ValueError: if the vocabularies of model and tokenizers differ in size, or a
+            size is below 1.
+
+    Example:
+
+    >>> from keras_transformer import Transformer, Translator, corpora, train_tokenizer
+    >>> corpus = corpora.toy(200)
+    >>> tokenizer = train_tokenizer(corpus.train, vocabulary_size=380)
+    >>> model = Transformer(380, num_layers=1, hidden_dim=16, num_heads=2,
+    ...                     intermediate_dim=32)
+    >>> translator = Translator(model, tokenizer, max_length=16)
+    >>> translator(["", " "])
+    ['', '']
+    """
+
+    def __init__(
+        self,
+        model,
+        tokenizer,
+        target_tokenizer=None,
+        *,
+        search=None,
+        max_length=256,
+        batch_size=32,
+    ):
+        self.model = model
+        self.tokenizer = tokenizer
+        self.target_tokenizer = target_tokenizer or tokenizer
+        self.search = BeamSearch() if search is None else search
+        self.max_length = check_positive_integer("max_length", max_length)
+        if model.max_length is not None:
+            self.max_length = min(max_length, model.max_length)
+        self.batch_size = check_positive_integer("batch_size", batch_size)
+        _check_vocabularies(model, self.tokenizer, self.target_tokenizer)
+        self._generators = {}
+        self._scorer = None
+
+    def __call__(self, sentences):
+        """Translate.
+
+        Args:
+            sentences: a list of strings, or one string. Any number, in any order;
+                blank ones stay blank.
+
+        Returns:
+            A list of strings, or one string. Translations that were cut at the limit
+            of length are reported by a logged warning.
+        """
+        single = isinstance(sentences, str)
+        best = self.n_best([sentences] if single else sentences, 1)
+        cut = sum(not hypotheses[0].finished for hypotheses in best)
+        if cut:
+            logger.warning(
+                "%d of %d translations were cut at the limit of length: "
+                "min(2 * source tokens + 16, max_length=%d).",
+                cut,
+                len(best),
+                self.max_length,
+            )
+        texts = [hypotheses[0].text for hypotheses in best]
+        return texts[0] if single else texts
+
+    def n_best(self, sentences, n=None):
+        """Translate, and return the best few translations with their scores.
+
+        Args:
+            sentences: a list of strings.
+            n: number of translations; the search's own if not given.
+
+        Returns:
+            For each sentence a list of `Hypothesis`, the best first; fewer than `n`
+            if no more were found. A blank sentence has one blank hypothesis.
+
+        Raises:
+            ValueError: for an `n` that the search cannot give.
+        """
+        sentences = _checked("sentences", sentences)
+        search = self._search_for(n)
+        batches = SentenceBatches(
+            sentences, self.tokenizer, self.model.end_id, self.batch_size
+        )
+        found = [[Hypothesis("")] for _ in sentences]
+        for batch in with_progress(batches, len(sentences), "Translating"):
+            generator = self._generator(search, batch.ids.shape[1])
+            result = generator.predict_on_batch(batch.ids)
+            for row, hypotheses in zip(batch.rows, self._read(result), strict=False):
+                found[row] = hypotheses
+        return found
+
+    def score(self, source, target):
+        """Score given translations.
+
+        Args:
+            source: a list of strings.
+            target: a list of their translations.
+
+        Returns:
+            A list of log-probabilities, the end included.
+
+        Raises:
+            ValueError: for lists of different lengths.
+        """
+        source, target = _checked("source", source), _checked("target", target)
+        if len(source) != len(target):
+            raise ValueError(
+                "`source` and `target` must have the same length. "
+                f"Received: {len(source)} and {len(target)}."
+            )
+        self._scorer = self._scorer or SequenceScorer(self.model)
+        tokenizers = self.tokenizer, self.target_tokenizer
+        special_ids = SpecialIds(end=self.model.end_id, start=self.model.start_id)
+        scores = []
+        for start in range(0, len(source), self.batch_size):
+            chunk = slice(start, start + self.batch_size)
+            batch = pair_batch(source[chunk], target[chunk], tokenizers, special_ids)
+            scores += self._scorer.predict_on_batch(batch)["log_probs"].tolist()
+        return scores
+
+    def evaluate(self, pairs, references=None, *, tokenize="13a", lowercase=False):
+        """Translate held-out sentences and score them with sacreBLEU.
+
+        Args:
+            pairs: a list of (source, target) pairs; or of sources, with `references`.
+            references: for each source, a list of right translations.
+            tokenize: sacreBLEU's tokenizer for BLEU.
+            lowercase: whether BLEU ignores case.
+
+        Returns:
+            `CorpusScores`: BLEU and chrF with their signatures.
+        """
+        sources = list(pairs)
+        if references is None:
+            references = [[target] for _, target in sources]
+            sources = [source for source, _ in sources]
+        return corpus_scores(
+            self(sources), references, tokenize=tokenize, lowercase=lowercase
+        )
+
+    def save(self, path):
+        """Write model, tokenizers and search into one file.
+
+        Args:
+            path: where to; by custom it ends in `.translator`.
+        """
+        tokenizers = {"source": self.tokenizer}
+        if self.target_tokenizer is not self.tokenizer:
+            tokenizers["target"] = self.target_tokenizer
+        config = {
+            "search": keras.saving.serialize_keras_object(self.search),
+            "max_length": self.max_length,
+            "batch_size": self.batch_size,
+        }
+        write_translator(path, self.model, tokenizers, config)
+
+    @classmethod
+    def load(cls, path):
+        """Read a translator that `save` wrote, on any backend.
+
+        Raises:
+            FileNotFoundError: if there is no such file.
+            ValueError: if the file is not a saved translator.
+        """
+        model, tokenizers, config = read_translator(path)
+        return cls(
+            model,
+            tokenizers["source"],
+            tokenizers.get("target"),
+            search=keras.saving.deserialize_keras_object(config["search"]),
+            max_length=config["max_length"],
+            batch_size=config["batch_size"],
+        )
+
+    def export(self, path, **options):
+        """Write a SavedModel for TensorFlow Serving, see `export_saved_model`.
+
+        Args:
+            path: folder to make, `models/es/1` for a server of `models/es`.
+            **options: `search`, `max_length` and `warm_up`.
+        """
+        options = {"search": self.search, "max_length": self.max_length, **options}
+        tokenizers = self.tokenizer, self.target_tokenizer
+        export_saved_model(path, self.model, *tokenizers, **options)
+
+    def _search_for(self, n):
+        config = self.search.get_config()
+        if n is None or n == config.get("n_best", 1):
+            return self.search
+        if "n_best" not in config:
+            raise ValueError(
+                f"`n` must be 1 with {type(self.search).__name__}. Received: {n}."
+            )
+        return type(self.search).from_config({**config, "n_best": n})
+
+    def _generator(self, search, width):
+        capacity = capacity_for(target_limit(width, self.max_length), self.max_length)
+        key = repr(search), capacity
+        if key not in self._generators:
+            self._generators[key] = SequenceGenerator(
+                self.model, search, self.max_length, capacity=capacity
+            )
+        return self._generators[key]
+
+    def _read(self, result):
+        special = [self.model.pad_id, self.model.start_id, self.model.end_id]
+        rows, places = np.nonzero(np.isfinite(result["log_probs"]))
+        chosen = result["ids"][rows, places]
+        ids = [row[~np.isin(row, special)].tolist() for row in chosen]
+        texts = self.target_tokenizer.detokenize(ids) if ids else []
+        hypotheses = [[] for _ in result["ids"]]
+        for text, row, place in zip(texts, rows, places, strict=True):
+            hypotheses[row].append(
+                Hypothesis(
+                    text=str(text),
+                    score=float(result["scores"][row, place]),
+                    log_probability=float(result["log_probs"][row, place]),
+                    length=int(result["lengths"][row, place]),
+                    finished=bool(result["finished"][row, place]),
+                )
+            )
+        return hypotheses
+
+
+def _checked(name, sentences):
+    """Return a list of strings, or raise an error that names the wrong one."""
+    if isinstance(sentences, (str, bytes)):
+        raise TypeError(f"`{name}` must be a list of strings. Received: {sentences!r}.")
+    sentences = list(sentences)
+    for number, sentence in enumerate(sentences):
+        if not isinstance(sentence, str):
+            raise TypeError(
+                f"`{name}` must be a list of strings. "
+                f"Received: {sentence!r} at index {number}."
+            )
+    return sentences
+
+
+def _check_vocabularies(model, tokenizer, target_tokenizer):
+    for name, own, other in (
+        ("tokenizer", model.vocabulary_size, tokenizer),
+        ("target_tokenizer", model.target_vocabulary_size, target_tokenizer),
+    ):
+        size = other.vocabulary_size()
+        if size != own:
+            raise ValueError(
+                f"`model` and `{name}` must have vocabularies of the same size. "
+                f"Received: {own} and {size}."
+            )

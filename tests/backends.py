@@ -1,0 +1,83 @@
+"""What tests need of a backend and Keras has no function for."""
+
+import keras
+import numpy as np
+from keras import ops
+
+BACKEND = keras.backend.backend()
+
+
+def compiled(function, **options):
+    """`function` compiled by the backend; PyTorch runs it as it is."""
+    if BACKEND == "tensorflow":
+        import tensorflow as tf
+
+        return tf.function(function, **options)
+    if BACKEND == "jax":
+        import jax
+
+        return jax.jit(function)
+    return function
+
+
+def gradients(function, *arrays):
+    """Gradients of a scalar function with respect to NumPy arrays."""
+    tensors = [ops.convert_to_tensor(array) for array in arrays]
+    if BACKEND == "tensorflow":
+        import tensorflow as tf
+
+        with tf.GradientTape() as tape:
+            tape.watch(tensors)
+            value = function(*tensors)
+        found = tape.gradient(value, tensors, unconnected_gradients="zero")
+    elif BACKEND == "jax":
+        import jax
+
+        found = jax.grad(function, argnums=tuple(range(len(tensors))))(*tensors)
+    else:
+        tensors = [tensor.detach().requires_grad_() for tensor in tensors]
+        function(*tensors).backward()
+        found = [
+            ops.zeros_like(tensor) if tensor.grad is None else tensor.grad
+            for tensor in tensors
+        ]
+    return [array_of(gradient) for gradient in found]
+
+
+def weight_gradients(layer, loss, *inputs, **options):
+    """Gradients of `loss(layer(*inputs))` with respect to the layer's weights."""
+    state = [variable.value for variable in layer.non_trainable_variables]
+
+    def value(*weights):
+        output, _ = layer.stateless_call(list(weights), state, *inputs, **options)
+        return loss(output)
+
+    return gradients(value, *(array_of(w) for w in layer.trainable_variables))
+
+
+def array_of(x):
+    """`x` as a float32 NumPy array if it is a float of any width, else as it is."""
+    if "float" in str(x.dtype):
+        x = ops.cast(x, "float32")
+    return np.asarray(ops.convert_to_numpy(x))
+
+
+def assert_close(actual, expected, atol=1e-5, rtol=1e-5):
+    """Compare tensors or arrays; a NaN on either side is a difference."""
+    np.testing.assert_allclose(
+        array_of(ops.convert_to_tensor(actual)),
+        array_of(ops.convert_to_tensor(expected)),
+        atol=atol,
+        rtol=rtol,
+        equal_nan=False,
+    )
+
+
+def randomize(layer, seed=0, scale=0.5):
+    """Give all trainable weights random values, biases and norms included."""
+    rng = np.random.default_rng(seed)
+    for weight in layer.trainable_variables:
+        noise = rng.normal(size=weight.shape) * scale
+        one = 1.0 if weight.name in ("gamma", "scale") else 0.0
+        weight.assign((one + noise).astype("float32"))
+    return layer

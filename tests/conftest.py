@@ -1,0 +1,38 @@
+"""Settings for all tests. The backend is the one that KERAS_BACKEND names."""
+
+import keras
+import pytest
+from hypothesis import settings
+
+SEED = 20170612
+
+settings.register_profile("deterministic", derandomize=True, deadline=None)
+settings.load_profile("deterministic")
+
+
+def pytest_report_header():
+    """Show the backend and the versions next to pytest's own header."""
+    return f"keras {keras.__version__}, backend {keras.backend.backend()}"
+
+
+def pytest_collection_modifyitems(items):
+    """Skip the tests marked `tensorflow_only` when another backend is chosen."""
+    backend = keras.backend.backend()
+    if backend == "tensorflow":
+        return
+    skip = pytest.mark.skip(reason=f"needs TensorFlow; the backend is {backend}")
+    for item in items:
+        if item.get_closest_marker("tensorflow_only"):
+            item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def fresh_keras_state():
+    """Start each test from the same seed, and undo what it set globally."""
+    dtype_policy = keras.config.dtype_policy()
+    floatx = keras.config.floatx()
+    keras.utils.set_random_seed(SEED)
+    yield
+    keras.config.set_dtype_policy(dtype_policy)
+    keras.config.set_floatx(floatx)
+    keras.utils.clear_session(free_memory=False)

@@ -1,0 +1,388 @@
+import logging
+
+import keras
+import keras_hub
+import keras_nlp
+import numpy as np
+import pytest
+
+from keras_transformer.text import (
+    Corpus,
+    TranslationData,
+    corpora,
+    train_tokenizer,
+)
+
+
+class Letters:
+    """One id per letter: a is 4, b is 5, ..."""
+
+    def tokenize(self, texts):
+        return [[ord(letter) - 93 for letter in text] for text in texts]
+
+
+def words(count, seed=0):
+    generator = np.random.default_rng(seed)
+    return [
+        tuple(
+            "".join(chr(97 + i) for i in generator.integers(0, 26, length))
+            for length in generator.integers(1, 30) + generator.integers(0, 4, 2)
+        )
+        for _ in range(count)
+    ]
+
+
+def epoch(dataset):
+    return [
+        (inputs["source_ids"].numpy(), inputs["target_ids"].numpy(), labels.numpy())
+        for inputs, labels in dataset
+    ]
+
+
+def rows(batches):
+    """The pairs of an epoch as letters, with the frame checked."""
+    pairs = []
+    for source, target, labels in batches:
+        for x, y_in, y_out in zip(source, target, labels, strict=True):
+            if not x.any():
+                assert not y_in.any()
+                assert not y_out.any()
+                continue
+            x, y_in, y_out = (
+                row[: np.flatnonzero(row)[-1] + 1] for row in (x, y_in, y_out)
+            )
+            assert x[-1] == y_out[-1] == 1
+            assert y_in[0] == 2
+            assert y_in[1:].tolist() == y_out[:-1].tolist()
+            pairs.append(
+                tuple("".join(chr(93 + i) for i in ids) for ids in (x[:-1], y_in[1:]))
+            )
+    return pairs
+
+
+def same(first, second):
+    return all(
+        len(a) == len(b) and all(map(np.array_equal, a, b))
+        for a, b in zip(first, second, strict=True)
+    )
+
+
+def test_known_batch():
+    pairs = [("ab", "c"), ("d", "efg")]
+    data = TranslationData(pairs, Letters(), shuffle=False, max_shapes=1)
+    ((source, target, labels),) = epoch(data.train)
+    assert source.tolist() == [[4, 5, 1], [7, 1, 0]]
+    assert target.tolist() == [[2, 6, 0, 0], [2, 8, 9, 10]]
+    assert labels.tolist() == [[6, 1, 0, 0], [8, 9, 10, 1]]
+    assert {source.dtype, target.dtype, labels.dtype} == {np.dtype("int32")}
+    assert data.shapes == [(2, 3, 4)]
+    assert data.padding_share == pytest.approx(1 - (3 + 2 + 2 + 4) / 14)
+
+
+def test_every_pair_once_within_budget_and_shapes():
+    pairs = words(2000)
+    data = TranslationData(
+        Corpus(train=pairs), Letters(), tokens_per_batch=600, max_length=40
+    )
+    batches = epoch(data.train)
+    assert sorted(rows(batches)) == sorted(pairs)
+    shapes = {(*source.shape, target.shape[1]) for source, target, _ in batches}
+    assert shapes == set(data.shapes)
+    assert 1 < len(shapes) <= 12
+    assert all(batch * (source + target) <= 600 for batch, source, target in shapes)
+    assert len(batches) == int(data.train.cardinality())
+    positions = sum(source.size + target.size for source, target, _ in batches)
+    real = sum(len(x) + len(y) + 2 for x, y in pairs)
+    assert data.padding_share == pytest.approx(1 - real / positions)
+    assert data.padding_share < 0.2
+
+
+def test_more_shapes_pad_less():
+    shares = [
+        TranslationData(words(3000), Letters(), max_shapes=shapes).padding_share
+        for shapes in (1, 4, 12, 40)
+    ]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] > 0.4
+    assert shares[-1] < 0.08
+
+
+def test_rows_of_padding_are_few():
+    data = TranslationData(words(2000), Letters(), tokens_per_batch=600)
+    batches = epoch(data.train)
+    empty = [int((~source.any(axis=1)).sum()) for source, _, _ in batches]
+    assert max(empty) <= 1
+
+
+def test_few_pairs_are_not_spread_over_many_batches():
+    data = TranslationData(words(40), Letters())
+    assert int(data.train.cardinality()) == 1
+
+
+def test_epochs_differ_and_are_reproducible():
+    def epochs(seed, count=3):
+        data = TranslationData(words(300), Letters(), tokens_per_batch=600, seed=seed)
+        return [epoch(data.train) for _ in range(count)]
+
+    first, second = epochs(1), epochs(1)
+    assert all(map(same, first, second))
+    assert rows(first[0]) != rows(first[1]) != rows(first[2])
+    assert sorted(rows(first[0])) == sorted(rows(first[1]))
+    batch_mates = [{frozenset(rows([batch])) for batch in e} for e in first]
+    assert batch_mates[0] != batch_mates[1]
+    assert rows(epochs(2, 1)[0]) != rows(first[0])
+
+
+def test_epoch_can_be_set_to_resume():
+    def data():
+        return TranslationData(words(300), Letters(), tokens_per_batch=600, seed=1)
+
+    whole = data()
+    epochs = [epoch(whole.train) for _ in range(3)]
+    assert whole.epoch == 3
+    resumed = data()
+    resumed.epoch = 2
+    assert same(epoch(resumed.train), epochs[2])
+    with pytest.raises(ValueError, match=r"`epoch` must be .*Received: -1"):
+        resumed.epoch = -1
+
+
+def test_a_look_at_the_first_batches_uses_up_no_epoch():
+    data = TranslationData(words(300), Letters(), tokens_per_batch=600)
+    looked = epoch(data.train.take(2))
+    assert data.epoch == 0
+    whole = epoch(data.train)
+    assert same(looked, whole[:2])
+    assert data.epoch == 1
+
+
+def test_an_epoch_counts_when_its_last_batch_is_given():
+    data = TranslationData(words(300), Letters(), tokens_per_batch=600)
+    iterator = iter(data.train)
+    for _ in range(int(data.train.cardinality())):
+        assert data.epoch == 0
+        next(iterator)
+    assert data.epoch == 1
+
+
+def test_without_shuffling_every_epoch_is_the_same():
+    data = TranslationData(words(300), Letters(), tokens_per_batch=600, shuffle=False)
+    assert same(epoch(data.train), epoch(data.train))
+
+
+def test_validation_is_fixed_and_complete():
+    corpus = Corpus(train=words(50), validation=words(70, seed=9))
+    data = TranslationData(corpus, Letters(), tokens_per_batch=256)
+    batches = epoch(data.validation)
+    assert sorted(rows(batches)) == sorted(corpus.validation)
+    assert same(batches, epoch(data.validation))
+    assert len(batches) == int(data.validation.cardinality())
+    assert data.epoch == 0
+
+
+def test_validation_split_off_an_iterable():
+    data = TranslationData(iter(words(50)), Letters(), validation=10)
+    assert len(rows(epoch(data.validation))) == 10
+    assert len(rows(epoch(data.train))) == 40
+    assert TranslationData(words(50), Letters()).validation is None
+    with pytest.raises(
+        ValueError, match="`validation` must be left out for a `Corpus`"
+    ):
+        TranslationData(Corpus(train=words(5)), Letters(), validation=1)
+
+
+def test_too_long_pairs_are_left_out_counted_and_reported(caplog):
+    train = [("a" * 9, "b" * 9), ("a" * 10, "b"), ("a", "b" * 10), ("c", "d")]
+    corpus = Corpus(train=train, validation=[("a" * 99, "b"), ("e", "f")])
+    with caplog.at_level(logging.WARNING):
+        data = TranslationData(corpus, Letters(), max_length=10)
+    assert data.too_long == {"train": 2, "validation": 1}
+    assert sorted(rows(epoch(data.train))) == [train[0], train[3]]
+    assert caplog.messages == [
+        "Left out 3 of 6 pairs with more than `max_length`=10 positions."
+    ]
+    with pytest.raises(ValueError, match="Received: 2, with all 2 pairs longer"):
+        TranslationData(train[1:3], Letters(), max_length=2)
+
+
+def test_nothing_is_reported_where_nothing_is_left_out(caplog):
+    TranslationData(words(5), Letters())
+    assert caplog.messages == []
+
+
+def test_target_tokenizer_and_ids():
+    class Shifted(Letters):
+        def tokenize(self, texts):
+            return [[i + 100 for i in ids] for ids in super().tokenize(texts)]
+
+    data = TranslationData(
+        [("a", "b")], Letters(), target_tokenizer=Shifted(), end_id=90, start_id=91
+    )
+    ((source, target, labels),) = epoch(data.train)
+    assert (source.tolist(), target.tolist(), labels.tolist()) == (
+        [[4, 90]],
+        [[91, 105]],
+        [[105, 90]],
+    )
+
+
+@pytest.mark.parametrize(
+    ("letter", "kind"), [("]", "pad"), ("^", "end"), ("_", "start")]
+)
+def test_special_ids_in_text_are_refused(letter, kind):
+    with pytest.raises(
+        ValueError, match=rf"`tokenizer` must keep the {kind} id \d for"
+    ):
+        TranslationData([("ab" + letter, "c")], Letters())
+    with pytest.raises(
+        ValueError, match=rf"`target_tokenizer` must keep the {kind} id"
+    ):
+        TranslationData([("a", letter)], Letters(), target_tokenizer=Letters())
+
+
+@pytest.mark.parametrize("ids", [(0, 2), (1, 0), (3, 3), (-1, 2), (1.0, 2)])
+def test_special_ids_are_checked(ids):
+    with pytest.raises(
+        ValueError, match="`end_id` and `start_id` must be two different"
+    ):
+        TranslationData(words(3), Letters(), end_id=ids[0], start_id=ids[1])
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return corpora.toy(200, validation=20, test=20)
+
+
+@pytest.mark.parametrize("library", [keras_hub, keras_nlp])
+def test_tokenizers_of_both_names_of_the_library(toy, library):
+    proto = train_tokenizer(toy.train, 350).proto
+    tokenizer = library.tokenizers.SentencePieceTokenizer(proto=proto)
+    data = TranslationData(toy, tokenizer, shuffle=False)
+    source, *_ = epoch(data.train)[0]
+    texts = {
+        tokenizer.detokenize([[int(i) for i in row if i > 3]])[0] for row in source
+    }
+    assert texts <= {pair[0] for pair in toy.train}
+    assert len(texts) > 1
+
+
+def test_seed_set_after_the_tokenizer_was_made(toy):
+    tokenizer = train_tokenizer(toy.train, 350)
+    before = epoch(TranslationData(toy, tokenizer).train)
+    keras.utils.set_random_seed(1)
+    assert same(epoch(TranslationData(toy, tokenizer).train), before)
+
+
+def test_tokenizer_that_has_lost_its_model_puts_it_back():
+    class NotFoundError(Exception):
+        pass
+
+    class Lost(Letters):
+        proto = None
+
+        def set_proto(self, proto):
+            self.there = True
+
+        def tokenize(self, texts):
+            if not hasattr(self, "there"):
+                raise NotFoundError("Resource does not exist")
+            return super().tokenize(texts)
+
+    assert len(rows(epoch(TranslationData(words(5), Lost()).train))) == 5
+
+
+def test_errors_of_the_tokenizer_are_kept():
+    class Broken:
+        def tokenize(self, texts):
+            raise LookupError("no such piece")
+
+    with pytest.raises(LookupError, match="no such piece"):
+        TranslationData(words(5), Broken())
+
+
+def test_byte_pair_tokenizer(toy):
+    texts = [text for pair in toy.train + toy.validation for text in pair]
+    pieces = sorted({letter for c in set("".join(texts)) for letter in byte_letters(c)})
+    tokenizer = keras_hub.tokenizers.BytePairTokenizer(
+        vocabulary={piece: i + 3 for i, piece in enumerate(["do", *pieces])},
+        merges=["d o"],
+    )
+    data = TranslationData(toy, tokenizer, shuffle=False)
+    source, *_ = epoch(data.train)[0]
+    lines = [
+        tokenizer.detokenize([[int(i) for i in row if i > 2]])[0] for row in source
+    ]
+    assert set(lines) <= {pair[0] for pair in toy.train}
+
+
+def byte_letters(character):
+    """The letters that stand for the bytes of a character in GPT-2's vocabulary."""
+    kept = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    other = [byte for byte in range(256) if byte not in kept]
+    return [
+        chr(byte if byte in kept else 256 + other.index(byte))
+        for byte in character.encode()
+    ]
+
+
+def test_tokenizers_that_truncate_or_add_ids_are_refused(toy):
+    proto = train_tokenizer(toy.train, 350).proto
+    make = keras_hub.tokenizers.SentencePieceTokenizer
+    with pytest.raises(
+        ValueError, match=r"`tokenizer` must not pad .*sequence_length=8"
+    ):
+        TranslationData(toy, make(proto=proto, sequence_length=8))
+    with pytest.raises(ValueError, match=r"keep the end id 1 for itself.*`add_eos`"):
+        TranslationData(toy, make(proto=proto, add_eos=True))
+    with pytest.raises(ValueError, match="`tokenizer` must give integer ids"):
+        TranslationData(toy, make(proto=proto, dtype="string"))
+    with pytest.raises(ValueError, match=r"holds the special ids .* Received: 350 ids"):
+        TranslationData(toy, make(proto=proto), end_id=350)
+    with pytest.raises(TypeError, match="`target_tokenizer` must have a method"):
+        TranslationData(toy, Letters(), target_tokenizer=str.split)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "least"),
+    [
+        ("max_length", 1, "2"),
+        ("max_shapes", 0, "1"),
+        ("tokens_per_batch", 255, "256 .twice `max_length`."),
+        ("tokens_per_batch", 4096.0, "256"),
+    ],
+)
+def test_sizes_are_checked(option, value, least):
+    with pytest.raises(ValueError, match=rf"`{option}` must be an integer .* {least}"):
+        TranslationData(words(3), Letters(), **{option: value})
+
+
+def test_model_fit():
+    source = keras.Input((None,), dtype="int32", name="source_ids")
+    target = keras.Input((None,), dtype="int32", name="target_ids")
+    embed = keras.layers.Embedding(40, 8)
+    context = keras.layers.GlobalAveragePooling1D()(embed(source))
+    context = keras.layers.Reshape((1, 8))(context)
+    logits = keras.layers.Dense(40)(embed(target) + context)
+    model = keras.Model({"source_ids": source, "target_ids": target}, logits)
+    model.compile(
+        optimizer=keras.optimizers.Adam(0.01),
+        loss=keras.losses.SparseCategoricalCrossentropy(
+            from_logits=True, ignore_class=0
+        ),
+    )
+    data = TranslationData(
+        Corpus(train=words(200), validation=words(20, seed=5)),
+        Letters(),
+        tokens_per_batch=600,
+        max_shapes=3,
+    )
+    history = model.fit(
+        data.train,
+        validation_data=data.validation,
+        epochs=3,
+        shuffle=False,
+        verbose=0,
+    ).history
+    assert history["loss"][-1] < history["loss"][0]
+    assert np.isfinite(history["val_loss"]).all()
+    assert data.epoch == 3
