@@ -28,8 +28,11 @@ from keras_transformer.training import (
     Perplexity,
     SmoothedCrossEntropy,
     TokenAccuracy,
+    TranslationPreview,
 )
 from keras_transformer.translator import Translator
+
+__version__ = "0.1.0"
 
 __all__ = [
     "BeamSearch",
@@ -49,6 +52,7 @@ __all__ = [
     "TokenEmbedding",
     "Transformer",
     "TranslationData",
+    "TranslationPreview",
     "Translator",
     "corpora",
     "read_pairs",

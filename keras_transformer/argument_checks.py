@@ -14,14 +14,18 @@ def check_positive_integer(name, value):
 
 def check_rate(name, value):
     """Raise `ValueError` unless `value` is a number in [0, 1)."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value < 1:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, Real)
+        or not 0 <= float(value) < 1
+    ):
         raise ValueError(f"`{name}` must be in [0, 1). Received: {value!r}.")
     return float(value)
 
 
 def check_positive_number(name, value):
     """Raise `ValueError` unless `value` is a number above 0."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not value > 0:
+    if isinstance(value, bool) or not isinstance(value, Real) or not float(value) > 0:
         raise ValueError(f"`{name}` must be a number above 0. Received: {value!r}.")
     return float(value)
 

@@ -15,6 +15,7 @@ from keras_transformer.export import (
     write_translator,
 )
 from keras_transformer.progress import with_progress
+from keras_transformer.text.encoded_pairs import decode_texts
 from keras_transformer.text.sentence_batches import SentenceBatches, pair_batch
 from keras_transformer.text.special_ids import SpecialIds
 from keras_transformer.training import corpus_scores
@@ -40,16 +41,16 @@ class Translator:
         ValueError: if the vocabularies of model and tokenizers differ in size, or a
             size is below 1.
 
-    Example:
-
-    >>> from keras_transformer import Transformer, Translator, corpora, train_tokenizer
-    >>> corpus = corpora.toy(200)
-    >>> tokenizer = train_tokenizer(corpus.train, vocabulary_size=380)
-    >>> model = Transformer(380, num_layers=1, hidden_dim=16, num_heads=2,
-    ...                     intermediate_dim=32)
-    >>> translator = Translator(model, tokenizer, max_length=16)
-    >>> translator(["", " "])
-    ['', '']
+    Examples:
+        >>> from keras_transformer import Transformer, Translator
+        >>> from keras_transformer import corpora, train_tokenizer
+        >>> corpus = corpora.toy(200)
+        >>> tokenizer = train_tokenizer(corpus.train, vocabulary_size=380)
+        >>> model = Transformer(380, num_layers=1, hidden_dim=16, num_heads=2,
+        ...                     intermediate_dim=32)
+        >>> translator = Translator(model, tokenizer, max_length=16)
+        >>> translator(["", " "])
+        ['', '']
     """
 
     def __init__(
@@ -244,12 +245,12 @@ class Translator:
         rows, places = np.nonzero(np.isfinite(result["log_probs"]))
         chosen = result["ids"][rows, places]
         ids = [row[~np.isin(row, special)].tolist() for row in chosen]
-        texts = self.target_tokenizer.detokenize(ids) if ids else []
+        texts = decode_texts(ids, self.target_tokenizer)
         hypotheses = [[] for _ in result["ids"]]
         for text, row, place in zip(texts, rows, places, strict=True):
             hypotheses[row].append(
                 Hypothesis(
-                    text=str(text),
+                    text=text,
                     score=float(result["scores"][row, place]),
                     log_probability=float(result["log_probs"][row, place]),
                     length=int(result["lengths"][row, place]),

@@ -33,7 +33,8 @@ def gradients(function, *arrays):
     elif BACKEND == "jax":
         import jax
 
-        found = jax.grad(function, argnums=tuple(range(len(tensors))))(*tensors)
+        argnums = tuple(range(len(tensors)))
+        found = jax.jit(jax.grad(function, argnums=argnums))(*tensors)
     else:
         tensors = [tensor.detach().requires_grad_() for tensor in tensors]
         function(*tensors).backward()
@@ -57,19 +58,19 @@ def weight_gradients(layer, loss, *inputs, **options):
 
 def array_of(x):
     """`x` as a float32 NumPy array if it is a float of any width, else as it is."""
-    if "float" in str(x.dtype):
-        x = ops.cast(x, "float32")
-    return np.asarray(ops.convert_to_numpy(x))
+    array = np.asarray(ops.convert_to_numpy(x))
+    return array.astype("float32") if "float" in str(array.dtype) else array
 
 
-def assert_close(actual, expected, atol=1e-5, rtol=1e-5):
+def assert_close(actual, expected, atol=1e-5, rtol=1e-5, message=""):
     """Compare tensors or arrays; a NaN on either side is a difference."""
     np.testing.assert_allclose(
-        array_of(ops.convert_to_tensor(actual)),
-        array_of(ops.convert_to_tensor(expected)),
+        array_of(actual),
+        array_of(expected),
         atol=atol,
         rtol=rtol,
         equal_nan=False,
+        err_msg=message,
     )
 
 

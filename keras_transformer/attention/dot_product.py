@@ -47,13 +47,12 @@ def dot_product_attention(
         The context (batch, query, heads, value_dim) in the query's dtype, or the pair
         of the context and the scores (batch, heads, query, key).
 
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_transformer.attention import dot_product_attention
-    >>> x = np.ones((1, 3, 2, 4), "float32")
-    >>> tuple(dot_product_attention(x, x, x).shape)
-    (1, 3, 2, 4)
+    Examples:
+        >>> import numpy as np
+        >>> from keras_transformer.attention import dot_product_attention
+        >>> x = np.ones((1, 3, 2, 4), "float32")
+        >>> tuple(dot_product_attention(x, x, x).shape)
+        (1, 3, 2, 4)
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need", equation 1.
     """
@@ -82,6 +81,8 @@ def _scores(query, key, mask, bias):
         logits = logits + ops.cast(bias, "float32")
     if mask is not None:
         logits = logits + ops.where(mask, 0.0, FORBIDDEN)
+    if logits.shape[-1] == 1:  # `ops.softmax` would warn of a sure result
+        return ops.exp(logits - logits)
     return ops.softmax(logits, axis=-1)
 
 

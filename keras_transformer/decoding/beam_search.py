@@ -62,18 +62,18 @@ class BeamSearch(Search):
     Raises:
         ValueError: for an option outside its range.
 
-    Example:
-    >>> import numpy as np
-    >>> from keras import ops
-    >>> table = np.full((5, 5), 1e-9)
-    >>> table[2, [1, 3]] = 0.505, 0.495
-    >>> table[3, 4] = table[4, 1] = table[1, 1] = 1.0
-    >>> def step(token_ids, state, index):
-    ...     return ops.take(ops.log(table), token_ids, axis=0), state
-    >>> search = BeamSearch(num_beams=2, length_penalty=0.6)
-    >>> result = search(step, None, np.array([2]), max_length=6)
-    >>> ops.convert_to_numpy(result.ids).tolist()
-    [[[2, 3, 4, 1, 0, 0]]]
+    Examples:
+        >>> import numpy as np
+        >>> from keras import ops
+        >>> table = np.full((5, 5), 1e-9)
+        >>> table[2, [1, 3]] = 0.505, 0.495
+        >>> table[3, 4] = table[4, 1] = table[1, 1] = 1.0
+        >>> def step(token_ids, state, index):
+        ...     return ops.take(ops.log(table), token_ids, axis=0), state
+        >>> search = BeamSearch(num_beams=2, length_penalty=0.6)
+        >>> result = search(step, None, np.array([2]), max_length=6)
+        >>> ops.convert_to_numpy(result.ids).tolist()
+        [[[2, 3, 4, 1, 0, 0]]]
 
     Reference:
         Wu et al., 2016, "Google's Neural Machine Translation System", section 7.

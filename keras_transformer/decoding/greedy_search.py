@@ -25,15 +25,15 @@ class GreedySearch(Search):
     Raises:
         ValueError: for an option outside its range.
 
-    Example:
-    >>> import numpy as np
-    >>> from keras import ops
-    >>> successor = ops.one_hot(np.array([0, 1, 3, 4, 1]), 5)  # 2 -> 3 -> 4 -> 1
-    >>> def step(token_ids, state, index):
-    ...     return 9.0 * ops.take(successor, token_ids, axis=0), state
-    >>> result = GreedySearch()(step, None, np.array([2]), max_length=6)
-    >>> ops.convert_to_numpy(result.ids).tolist()
-    [[[2, 3, 4, 1, 0, 0]]]
+    Examples:
+        >>> import numpy as np
+        >>> from keras import ops
+        >>> successor = ops.one_hot(np.array([0, 1, 3, 4, 1]), 5)  # 2 -> 3 -> 4 -> 1
+        >>> def step(token_ids, state, index):
+        ...     return 9.0 * ops.take(successor, token_ids, axis=0), state
+        >>> result = GreedySearch()(step, None, np.array([2]), max_length=6)
+        >>> ops.convert_to_numpy(result.ids).tolist()
+        [[[2, 3, 4, 1, 0, 0]]]
     """
 
     def _search(self, step, prompt):

@@ -26,9 +26,9 @@ def length_penalty(length, alpha):
     Returns:
         A float32 tensor of the shape of `length`.
 
-    Example:
-    >>> float(length_penalty(7, 1.0))
-    2.0
+    Examples:
+        >>> float(length_penalty(7, 1.0))
+        2.0
 
     Reference:
         Wu et al., 2016, "Google's Neural Machine Translation System", section 7.

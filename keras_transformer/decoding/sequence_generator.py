@@ -25,16 +25,15 @@ class SequenceGenerator(keras.Model):
     Raises:
         ValueError: for a length below 1.
 
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_transformer import Transformer
-    >>> from keras_transformer.decoding import GreedySearch, SequenceGenerator
-    >>> model = Transformer(50, num_layers=1, hidden_dim=16, num_heads=2,
-    ...                     intermediate_dim=32)
-    >>> generator = SequenceGenerator(model, GreedySearch(), max_length=8)
-    >>> generator.predict_on_batch(np.array([[5, 6, 1]]))["ids"].shape
-    (1, 1, 8)
+    Examples:
+        >>> import numpy as np
+        >>> from keras_transformer import Transformer
+        >>> from keras_transformer.decoding import GreedySearch, SequenceGenerator
+        >>> model = Transformer(50, num_layers=1, hidden_dim=16, num_heads=2,
+        ...                     intermediate_dim=32)
+        >>> generator = SequenceGenerator(model, GreedySearch(), max_length=8)
+        >>> generator.predict_on_batch(np.array([[5, 6, 1]]))["ids"].shape
+        (1, 1, 8)
     """
 
     def __init__(self, model, search, max_length, *, capacity=None, **kwargs):

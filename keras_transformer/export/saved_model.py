@@ -1,6 +1,5 @@
 """Export of a translator as a SavedModel."""
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -69,13 +68,13 @@ def export_saved_model(
         signatures["serving_default"](text=tf.constant(batch, tf.string))
     path.parent.mkdir(parents=True, exist_ok=True)
     # A name that is no number is no version to a server.
-    unfinished = tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent)
+    unfinished = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
-        tf.saved_model.save(module, unfinished, signatures=signatures)
+        tf.saved_model.save(module, str(unfinished), signatures=signatures)
         if warm_up:
             write_warm_up(unfinished, warm_up)
-        os.chmod(unfinished, 0o755)
-        os.rename(unfinished, path)
+        unfinished.chmod(0o755)  # a server may run as another user
+        unfinished.rename(path)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise

@@ -60,7 +60,9 @@ class ServingFunctions:
         longest = tf.reduce_max(tf.reduce_sum(real, axis=1, keepdims=True))
         limit = target_limit(tf.maximum(longest, 0), self.max_length)
         fits = tf.cast(limit <= tf.constant(self.capacities), tf.int32)
-        branches = [self._branch(generator, source_ids) for generator in self.generators]
+        branches = [
+            self._branch(generator, source_ids) for generator in self.generators
+        ]
         ids, score = tf.switch_case(tf.argmax(fits, output_type=tf.int32), branches)
         return {"ids": ids, "score": score}
 

@@ -2,8 +2,8 @@
 
 import importlib
 import json
-import os
 import tempfile
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def write_translator(path, model, tokenizers, config):
             for file in sorted(folder.rglob("*")):
                 if file.is_file() and file != whole:
                     archive.write(file, file.relative_to(folder))
-        os.replace(whole, path)
+        whole.replace(path)
 
 
 def read_translator(path):
@@ -77,7 +77,10 @@ def read_translator(path):
             importlib.import_module("keras_hub")
         for role, serialized in config.pop("tokenizers").items():
             tokenizer = keras.saving.deserialize_keras_object(serialized)
-            tokenizer.load_assets(str(Path(folder) / role))
+            with warnings.catch_warnings():
+                # KerasHub leaves the file that it reads to the garbage collector.
+                warnings.simplefilter("ignore", ResourceWarning)
+                tokenizer.load_assets(str(Path(folder) / role))
             tokenizers[role] = tokenizer
     return model, tokenizers, config
 

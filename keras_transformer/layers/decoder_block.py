@@ -41,18 +41,18 @@ class DecoderBlock(TransformerBlock):
         ValueError: as `EncoderBlock`; a memory that is missing, or given to a block
             without cross-attention.
 
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_transformer import DecoderBlock
-    >>> block = DecoderBlock(num_heads=2, intermediate_dim=32)
-    >>> target, memory = np.ones((2, 3, 8), "float32"), np.ones((2, 5, 8), "float32")
-    >>> tuple(block(target, memory).shape)
-    (2, 3, 8)
-    >>> cache = block.start(memory, max_length=3)
-    >>> y, cache = block.step(target[:, :1], cache, 0)
-    >>> tuple(y.shape)
-    (2, 1, 8)
+    Examples:
+        >>> import numpy as np
+        >>> from keras_transformer import DecoderBlock
+        >>> block = DecoderBlock(num_heads=2, intermediate_dim=32)
+        >>> target = np.ones((2, 3, 8), "float32")
+        >>> memory = np.ones((2, 5, 8), "float32")
+        >>> tuple(block(target, memory).shape)
+        (2, 3, 8)
+        >>> cache = block.start(memory, max_length=3)
+        >>> y, cache = block.step(target[:, :1], cache, 0)
+        >>> tuple(y.shape)
+        (2, 1, 8)
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.1.
     """

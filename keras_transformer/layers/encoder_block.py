@@ -36,14 +36,13 @@ class EncoderBlock(TransformerBlock):
         ValueError: for sizes below 1, rates outside [0, 1), or a width that
             `num_heads` does not divide.
 
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_transformer import EncoderBlock
-    >>> block = EncoderBlock(num_heads=2, intermediate_dim=32)
-    >>> x = np.ones((2, 5, 8), "float32")
-    >>> tuple(block(x, padding_mask=np.ones((2, 5), bool)).shape)
-    (2, 5, 8)
+    Examples:
+        >>> import numpy as np
+        >>> from keras_transformer import EncoderBlock
+        >>> block = EncoderBlock(num_heads=2, intermediate_dim=32)
+        >>> x = np.ones((2, 5, 8), "float32")
+        >>> tuple(block(x, padding_mask=np.ones((2, 5), bool)).shape)
+        (2, 5, 8)
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.1.
     """

@@ -27,12 +27,11 @@ class FeedForward(keras.layers.Layer):
     Raises:
         ValueError: for a width below 1 or a rate outside [0, 1).
 
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_transformer import FeedForward
-    >>> tuple(FeedForward(intermediate_dim=32)(np.ones((2, 5, 8), "float32")).shape)
-    (2, 5, 8)
+    Examples:
+        >>> import numpy as np
+        >>> from keras_transformer import FeedForward
+        >>> tuple(FeedForward(intermediate_dim=32)(np.ones((2, 5, 8), "float32")).shape)
+        (2, 5, 8)
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.3.
     """

@@ -21,13 +21,12 @@ class LearnedPositionalEncoding(keras.layers.Layer):
     Raises:
         ValueError: if `max_length` is below 1, or a sequence is longer than the table.
 
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_transformer import LearnedPositionalEncoding
-    >>> layer = LearnedPositionalEncoding(max_length=16)
-    >>> tuple(layer(np.zeros((2, 5, 8), "float32")).shape)
-    (2, 5, 8)
+    Examples:
+        >>> import numpy as np
+        >>> from keras_transformer import LearnedPositionalEncoding
+        >>> layer = LearnedPositionalEncoding(max_length=16)
+        >>> tuple(layer(np.zeros((2, 5, 8), "float32")).shape)
+        (2, 5, 8)
 
     Reference: Gehring et al., 2017, "Convolutional Sequence to Sequence Learning".
     """
@@ -72,8 +71,8 @@ class LearnedPositionalEncoding(keras.layers.Layer):
         if start_index + length > self.max_length:
             raise ValueError(
                 f"The sequence is longer than the table of positions, `max_length`="
-                f"{self.max_length}. Received: positions {start_index} to "
-                f"{start_index + length - 1}."
+                f"{self.max_length}. Received: length={length}, "
+                f"start_index={start_index}."
             )
 
     def compute_output_shape(self, inputs_shape):

@@ -18,7 +18,11 @@ from keras_transformer.attention import (
 from keras_transformer.attention.masks import as_padding_mask
 from keras_transformer.layers.head_projection import HeadProjection
 from keras_transformer.layers.initialization import initializer_for
-from keras_transformer.layers.position_seam import as_position
+from keras_transformer.layers.position_seam import (
+    as_position,
+    rotated,
+    score_bias,
+)
 
 KERNELS = {"dot_product": dot_product_attention}
 
@@ -57,15 +61,14 @@ class MultiHeadAttention(keras.layers.Layer):
         ValueError: for a size below 1, a rate outside [0, 1), or a number of key-value
             heads that does not divide `num_heads`.
 
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_transformer import MultiHeadAttention
-    >>> attention = MultiHeadAttention(num_heads=2, key_dim=4)
-    >>> x = np.ones((1, 3, 8), "float32")
-    >>> output, scores = attention(x, x, return_attention_scores=True)
-    >>> tuple(output.shape), tuple(scores.shape)
-    ((1, 3, 8), (1, 2, 3, 3))
+    Examples:
+        >>> import numpy as np
+        >>> from keras_transformer import MultiHeadAttention
+        >>> attention = MultiHeadAttention(num_heads=2, key_dim=4)
+        >>> x = np.ones((1, 3, 8), "float32")
+        >>> output, scores = attention(x, x, return_attention_scores=True)
+        >>> tuple(output.shape), tuple(scores.shape)
+        ((1, 3, 8), (1, 2, 3, 3))
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.2.2.
     """
@@ -212,9 +215,7 @@ class MultiHeadAttention(keras.layers.Layer):
             num_key_value_heads, value_dim).
         """
         key = self.key_dense(value if key is None else key)
-        if hasattr(self.position, "rotate"):
-            key = self.position.rotate(key, offset)
-        return key, self.value_dense(value)
+        return rotated(self.position, key, offset), self.value_dense(value)
 
     def attend(
         self,
@@ -242,12 +243,9 @@ class MultiHeadAttention(keras.layers.Layer):
             As `call`.
         """
         query = self.query_dense(query)  # (batch, query, heads, key_dim)
-        bias = None
-        if hasattr(self.position, "rotate"):
-            query = self.position.rotate(query, offset)
-        if hasattr(self.position, "bias"):
-            lengths = ops.shape(query)[1], ops.shape(key)[1]
-            bias = self.position.bias(*lengths, offset)
+        query = rotated(self.position, query, offset)
+        lengths = ops.shape(query)[1], ops.shape(key)[1]
+        bias = score_bias(self.position, *lengths, offset)
         shared_by = self.num_heads // self.num_key_value_heads
         if shared_by > 1:
             key = ops.repeat(key, shared_by, axis=2)

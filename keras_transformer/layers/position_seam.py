@@ -21,3 +21,15 @@ def as_position(position):
         "`position` must be None or a layer with `rotate(x, offset)` or "
         f"`bias(query_length, key_length, offset)`. Received: {position!r}."
     )
+
+
+def rotated(position, x, offset):
+    """Return queries or keys (batch, length, heads, key_dim) with their positions."""
+    rotate = getattr(position, "rotate", None)
+    return x if rotate is None else rotate(x, offset)
+
+
+def score_bias(position, query_length, key_length, offset):
+    """Return what positions add to the scores, or `None`."""
+    bias = getattr(position, "bias", None)
+    return None if bias is None else bias(query_length, key_length, offset)

@@ -27,14 +27,13 @@ class PositionalEncoding(keras.layers.Layer):
     Raises:
         ValueError: if `max_wavelength` is not above 0, or `scale` is no number.
 
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_transformer import PositionalEncoding
-    >>> encoded = PositionalEncoding()(np.zeros((1, 2, 4), "float32"))
-    >>> print(np.round(encoded[0], 3))
-    [[0.    1.    0.    1.   ]
-     [0.841 0.54  0.01  1.   ]]
+    Examples:
+        >>> import numpy as np
+        >>> from keras_transformer import PositionalEncoding
+        >>> encoded = PositionalEncoding()(np.zeros((1, 2, 4), "float32"))
+        >>> print(np.round(encoded[0], 3))
+        [[0.    1.    0.    1.   ]
+         [0.841 0.54  0.01  1.   ]]
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.5.
     """

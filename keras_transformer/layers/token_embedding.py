@@ -37,14 +37,13 @@ class TokenEmbedding(keras.layers.Layer):
             function such ids give an error of the backend or NaN, never another
             token's vector.
 
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_transformer import TokenEmbedding
-    >>> embedding = TokenEmbedding(vocabulary_size=100, hidden_dim=16)
-    >>> x = embedding(np.array([[5, 7, 0]]))
-    >>> tuple(x.shape), tuple(embedding(x, reverse=True).shape)
-    ((1, 3, 16), (1, 3, 100))
+    Examples:
+        >>> import numpy as np
+        >>> from keras_transformer import TokenEmbedding
+        >>> embedding = TokenEmbedding(vocabulary_size=100, hidden_dim=16)
+        >>> x = embedding(np.array([[5, 7, 0]]))
+        >>> tuple(x.shape), tuple(embedding(x, reverse=True).shape)
+        ((1, 3, 16), (1, 3, 100))
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.4.
     """

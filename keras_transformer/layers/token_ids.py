@@ -23,7 +23,8 @@ def check_known_ids(ids, vocabulary_size, name="inputs"):
     if low < 0 or high >= vocabulary_size:
         raise ValueError(
             f"`{name}` must be token ids from 0 to {vocabulary_size - 1} "
-            f"(`vocabulary_size`={vocabulary_size}). Received: ids from {low} to {high}."
+            f"(`vocabulary_size`={vocabulary_size}). "
+            f"Received: ids from {low} to {high}."
         )
 
 

@@ -52,15 +52,14 @@ class Transformer(keras.Model):
             does not divide, tied tables of different sizes, special ids outside the
             vocabulary.
 
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_transformer import Transformer
-    >>> model = Transformer(50, num_layers=1, hidden_dim=16, num_heads=2,
-    ...                     intermediate_dim=32)
-    >>> source, target = np.array([[5, 6, 1]]), np.array([[2, 7]])
-    >>> tuple(model({"source_ids": source, "target_ids": target}).shape)
-    (1, 2, 50)
+    Examples:
+        >>> import numpy as np
+        >>> from keras_transformer import Transformer
+        >>> model = Transformer(50, num_layers=1, hidden_dim=16, num_heads=2,
+        ...                     intermediate_dim=32)
+        >>> source, target = np.array([[5, 6, 1]]), np.array([[2, 7]])
+        >>> tuple(model({"source_ids": source, "target_ids": target}).shape)
+        (1, 2, 50)
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need".
     """

@@ -1,16 +1,15 @@
 """The layers of an encoder-decoder Transformer, and how they are connected."""
 
-import keras
 from keras import ops
 
 from keras_transformer.layers import DecoderBlock, EncoderBlock, TokenEmbedding
 from keras_transformer.layers.residual import NORMALIZATIONS
 from keras_transformer.models.assembly import (
     block_position,
-    input_position,
     layer_counts,
     tying_of,
 )
+from keras_transformer.models.embedder import Embedder
 
 
 class TransformerParts:
@@ -47,18 +46,8 @@ class TransformerParts:
             if tying == "none"
             else self.target_embedding
         )
-        for side in ("source", "target"):
-            position = input_position(
-                options["position"], options["max_length"], f"{side}_position", policy
-            )
-            dropout = keras.layers.Dropout(
-                options["dropout"],
-                seed=options["seed"],
-                dtype=policy,
-                name=f"{side}_dropout",
-            )
-            setattr(self, f"{side}_position", position)
-            setattr(self, f"{side}_dropout", dropout)
+        self.source = Embedder(self.source_embedding, "source", options, policy)
+        self.target = Embedder(self.target_embedding, "target", options, policy)
 
     def _make_blocks(self, policy):
         options = self.options
@@ -93,27 +82,20 @@ class TransformerParts:
 
     def encode(self, source_ids):
         """Encode (batch, source) ids to the memory (batch, source, hidden_dim)."""
-        x = self.source_embedding(source_ids)
-        if self.source_position is not None:
-            x = self.source_position(x)
-        x = self.source_dropout(x)
+        x, mask = self.source(source_ids), self.padding_mask(source_ids)
         for block in self.encoder_blocks:
-            x = block(x, padding_mask=self.padding_mask(source_ids))
+            x = block(x, padding_mask=mask)
         return x if self.encoder_norm is None else self.encoder_norm(x)
 
     def decode(self, target_ids, memory, source_ids):
         """Compute the logits (batch, target, vocabulary) for whole targets."""
-        x = self.target_embedding(target_ids)
-        if self.target_position is not None:
-            x = self.target_position(x)
-        x = self.target_dropout(x)
+        x = self.target(target_ids)
+        masks = {
+            "padding_mask": self.padding_mask(target_ids),
+            "memory_padding_mask": self.padding_mask(source_ids),
+        }
         for block in self.decoder_blocks:
-            x = block(
-                x,
-                memory,
-                padding_mask=self.padding_mask(target_ids),
-                memory_padding_mask=self.padding_mask(source_ids),
-            )
+            x = block(x, memory, **masks)
         return self.logits(x)
 
     def logits(self, x):
@@ -134,13 +116,11 @@ class TransformerParts:
 
     def step(self, token_ids, state, index, shared, *, hypotheses=1):
         """Read one more target token, see `Transformer.step`."""
-        x = self.target_embedding(token_ids[:, None])  # (rows, 1, hidden_dim)
-        if self.target_position is not None:
-            x = self.target_position(x, start_index=index)
+        x = self.target(token_ids[:, None], index)  # (rows, 1, hidden_dim)
         new_state = []
         parts = zip(self.decoder_blocks, state, shared["cross"], strict=True)
         for block, own, cross in parts:
-            x, cache = block.step(
+            x, cache, *_ = block.step(
                 x,
                 {"self": own, "cross": cross},
                 index,

@@ -36,9 +36,9 @@ def toy(
     Raises:
         ValueError: A size that is out of range.
 
-    Example:
-    >>> toy(10, validation=1, test=1).train[0][0]
-    'A pretty table paints two old boys.'
+    Examples:
+        >>> toy(10, validation=1, test=1).train[0][0]
+        'A pretty table paints two old boys.'
     """
     if not 1 <= size <= LARGEST_TOY:
         raise ValueError(

@@ -33,10 +33,10 @@ class Corpus:
         ValueError: No pairs to train on, or an element that is not a pair of
             strings (named with its index).
 
-    Example:
-    >>> corpus = Corpus(train=[("Go.", "Ve."), ("Hi.", "Hola.")])
-    >>> corpus
-    Corpus(name='', train=2, validation=0, test=0)
+    Examples:
+        >>> corpus = Corpus(train=[("Go.", "Ve."), ("Hi.", "Hola.")])
+        >>> corpus
+        Corpus(name='', train=2, validation=0, test=0)
     """
 
     train: Sequence[Pair]
@@ -98,10 +98,10 @@ class Corpus:
             ValueError: No pairs, an element that is not a pair of strings, or
                 sizes that leave nothing to train on or cannot be half met.
 
-        Example:
-        >>> pairs = [("Go.", "Ve."), ("Go.", "Vete."), ("Hi.", "Hola.")]
-        >>> Corpus.from_pairs(pairs, validation=0, test=1).test
-        (('Hi.', 'Hola.'),)
+        Examples:
+            >>> pairs = [("Go.", "Ve."), ("Go.", "Vete."), ("Hi.", "Hola.")]
+            >>> Corpus.from_pairs(pairs, validation=0, test=1).test
+            (('Hi.', 'Hola.'),)
         """
         given = list(checked_pairs("pairs", pairs))
         filled = [pair for pair in given if pair[0].strip() and pair[1].strip()]
@@ -144,10 +144,10 @@ class Corpus:
         Raises:
             ValueError: An unknown split, or a limit below 1.
 
-        Example:
-        >>> corpus = Corpus(train=[("Go.", "Ve."), ("Go.", "Vete.")])
-        >>> corpus.references("train")
-        (['Go.'], [['Ve.', 'Vete.']])
+        Examples:
+            >>> corpus = Corpus(train=[("Go.", "Ve."), ("Go.", "Vete.")])
+            >>> corpus.references("train")
+            (['Go.'], [['Ve.', 'Vete.']])
         """
         if split not in ("train", "validation", "test"):
             raise ValueError(

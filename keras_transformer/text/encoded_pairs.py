@@ -73,7 +73,7 @@ def _chunks(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _encode(texts: list[str], tokenizer: Any) -> tuple[np.ndarray, np.ndarray]:
-    encoded = _tokenize(texts, tokenizer)
+    encoded = _with_model(tokenizer, "tokenize", texts)
     if hasattr(encoded, "row_lengths"):  # a tf.RaggedTensor
         ids, lengths = encoded.values.numpy(), encoded.row_lengths().numpy()
     else:
@@ -87,9 +87,16 @@ def _encode(texts: list[str], tokenizer: Any) -> tuple[np.ndarray, np.ndarray]:
     return ids.astype("int32"), lengths.astype("int64")
 
 
-def _tokenize(texts: list[str], tokenizer: Any) -> Any:
+def decode_texts(ids: list[list[int]], tokenizer: Any) -> list[str]:
+    """Turns lists of ids, without special ones, into strings."""
+    if not ids:
+        return []
+    return [str(text) for text in _with_model(tokenizer, "detokenize", ids)]
+
+
+def _with_model(tokenizer: Any, method: str, values: list) -> Any:
     try:
-        return tokenizer.tokenize(texts)
+        return getattr(tokenizer, method)(values)
     except Exception as error:
         # `keras.utils.set_random_seed` makes TensorFlow drop the model that older
         # SentencePiece tokenizers of KerasHub keep in it; they can put it back.
@@ -97,4 +104,4 @@ def _tokenize(texts: list[str], tokenizer: Any) -> Any:
         if not lost:
             raise
     tokenizer.set_proto(tokenizer.proto)
-    return tokenizer.tokenize(texts)
+    return getattr(tokenizer, method)(values)

@@ -41,14 +41,17 @@ class Epochs:
         tf = require("tensorflow", "TranslationData")
         ids = tf.TensorSpec((None, None), "int32")
         signature = ({"source_ids": ids, "target_ids": ids}, ids)
-        # The last batch stays outside the prefetch: what runs ahead must not
-        # end the epoch.
+        # The last batch stays outside the prefetch, and TensorFlow may add none of
+        # its own behind it: what runs ahead must not end the epoch.
         parts = [
             tf.data.Dataset.from_generator(part, output_signature=signature)
             for part in (self._all_but_last, self._last)
         ]
         dataset = parts[0].prefetch(PREFETCHED).concatenate(parts[1])
-        return dataset.apply(tf.data.experimental.assert_cardinality(len(self.batches)))
+        options = tf.data.Options()
+        options.experimental_optimization.inject_prefetch = False
+        cardinality = tf.data.experimental.assert_cardinality(len(self.batches))
+        return dataset.apply(cardinality).with_options(options)
 
     def _order(self):
         return self.batches.order(

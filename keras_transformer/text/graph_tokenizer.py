@@ -4,6 +4,9 @@ from typing import Any
 
 from keras_transformer.text.optional_imports import require
 
+# What `str.strip` takes for blank.
+BLANK = r"[\s\v\x1c-\x1f\x{85}\p{Z}]*"
+
 
 class GraphTokenizer:
     """A SentencePiece tokenizer of tf-text for the graphs of a SavedModel.
@@ -37,11 +40,13 @@ class GraphTokenizer:
         """Turn strings (batch,) into padded ids (batch, length) with their end.
 
         Returns:
-            The ids, and a boolean tensor (batch,), True for strings without tokens.
+            The ids, and a boolean tensor (batch,), True for blank strings and those
+            without tokens.
         """
         ragged = self.pieces.tokenize(strings)
         padded = self._close(ragged)
-        return padded, self._tf.equal(ragged.row_lengths(), 0)
+        blank = self._tf.strings.regex_full_match(strings, BLANK)
+        return padded, blank | (ragged.row_lengths() == 0)
 
     def target(self, strings):
         """Turn strings (batch,) into target ids and labels, each (batch, length)."""

@@ -29,13 +29,13 @@ class PairReader:
             the line), or two files of unequal length (with both counts; known
             only at the end of the shorter file, so after its pairs were given).
 
-    Example:
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "pairs.tsv")
-    >>> _ = path.write_bytes("Go.\tVe.\r\n\tNada.\r\n".encode())
-    >>> reader = PairReader(path)
-    >>> list(reader), reader.dropped
-    ([('Go.', 'Ve.')], 1)
+    Examples:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "pairs.tsv")
+        >>> _ = path.write_bytes("Go.\tVe.\r\n\tNada.\r\n".encode())
+        >>> reader = PairReader(path)
+        >>> list(reader), reader.dropped
+        ([('Go.', 'Ve.')], 1)
     """
 
     def __init__(

@@ -30,11 +30,11 @@ def read_pairs(
         FileNotFoundError: A file that does not exist.
         ValueError: See `PairReader`.
 
-    Example:
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "pairs.tsv")
-    >>> _ = path.write_bytes("Go.\tVe.\nRun!\tCorre!\n".encode())
-    >>> list(read_pairs(path, columns=(1, 0)))
-    [('Ve.', 'Go.'), ('Corre!', 'Run!')]
+    Examples:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "pairs.tsv")
+        >>> _ = path.write_bytes("Go.\tVe.\nRun!\tCorre!\n".encode())
+        >>> list(read_pairs(path, columns=(1, 0)))
+        [('Ve.', 'Go.'), ('Corre!', 'Run!')]
     """
     return PairReader(path, target_path, columns=columns)

@@ -26,7 +26,7 @@ class SentenceBatches:
     """Tokenize sentences and deal them into batches, the longest first.
 
     Lengths and numbers of rows are rounded up to powers of two, so that few shapes
-    occur. A sentence without any token is in no batch.
+    occur. A blank sentence, or one without any token, is in no batch.
 
     Args:
         sentences: a list of strings.
@@ -39,8 +39,10 @@ class SentenceBatches:
         self.encoded = EncodedTexts.from_texts(sentences, tokenizer)
         self._end_id = end_id
         lengths = self.encoded.lengths + 1
+        filled = np.array([bool(sentence.strip()) for sentence in sentences], bool)
+        filled &= self.encoded.lengths > 0
         order = np.argsort(-lengths, kind="stable")
-        self._groups = _groups(order[lengths[order] > 1], lengths, batch_size)
+        self._groups = _groups(order[filled[order]], lengths, batch_size)
 
     def __len__(self):
         """Return the number of batches."""
@@ -49,7 +51,9 @@ class SentenceBatches:
     def __iter__(self):
         """Yield a `SentenceBatch` after the other."""
         for rows, width in self._groups:
-            padded = np.append(rows, np.repeat(rows[-1], _ceiling(len(rows)) - len(rows)))
+            padded = np.append(
+                rows, np.repeat(rows[-1], _ceiling(len(rows)) - len(rows))
+            )
             ids, ends = self.encoded.dense(padded, (len(padded), width))
             ids[np.arange(len(padded)), ends] = self._end_id
             yield SentenceBatch(rows, ids)
@@ -59,7 +63,9 @@ def _groups(order, lengths, batch_size):
     groups = []
     while len(order):
         width = _ceiling(max(int(lengths[order[0]]), SHORTEST))
-        same = int(np.sum(lengths[order] > width // 2)) if width > SHORTEST else len(order)
+        same = (
+            int(np.sum(lengths[order] > width // 2)) if width > SHORTEST else len(order)
+        )
         rows = order[: min(same, batch_size)]
         groups.append((rows, width))
         order = order[len(rows) :]

@@ -65,10 +65,10 @@ def train_tokenizer(
         ValueError: No text, an element that is neither string nor pair, an
             unknown option, or a vocabulary too large or too small for the text.
 
-    Example:
-    >>> tokenizer = train_tokenizer(["a dog sees a dog", "two dogs"], 275)
-    >>> tokenizer.detokenize([tokenizer.tokenize("a dog")])
-    ['a dog']
+    Examples:
+        >>> tokenizer = train_tokenizer(["a dog sees a dog", "two dogs"], 275)
+        >>> tokenizer.detokenize([tokenizer.tokenize("a dog")])
+        ['a dog']
     """
     _check_options(vocabulary_size, model_type, normalization, character_coverage)
     sentencepiece = require("sentencepiece", "train_tokenizer")

@@ -89,9 +89,9 @@ def toy_translate(sentence: str) -> str:
     Raises:
         ValueError: A sentence that the toy language does not have.
 
-    Example:
-    >>> toy_translate("The small girl does not see two red houses.")
-    'La niña pequeña no ve dos casas rojas.'
+    Examples:
+        >>> toy_translate("The small girl does not see two red houses.")
+        'La niña pequeña no ve dos casas rojas.'
     """
     words = sentence.removesuffix(".").lower().split()
     rest: list[str] = []

@@ -73,16 +73,16 @@ class TranslationData:
             tokenizer that truncates or gives special ids for text, or nothing
             left to train on.
 
-    Example:
-    >>> class Bytes:
-    ...     def tokenize(self, texts):
-    ...         return [[3 + byte for byte in text.encode()] for text in texts]
-    >>> data = TranslationData([("ab", "c")], Bytes(), seed=1)
-    >>> inputs, labels = next(iter(data.train))
-    >>> inputs["source_ids"].numpy(), inputs["target_ids"].numpy(), labels.numpy()
-    ... # doctest: +NORMALIZE_WHITESPACE
-    (array([[100, 101,   1]], dtype=int32), array([[  2, 102]], dtype=int32),
-     array([[102,   1]], dtype=int32))
+    Examples:
+        >>> class Bytes:
+        ...     def tokenize(self, texts):
+        ...         return [[3 + byte for byte in text.encode()] for text in texts]
+        >>> data = TranslationData([("ab", "c")], Bytes(), seed=1)
+        >>> inputs, labels = next(iter(data.train))
+        >>> inputs["source_ids"].numpy(), inputs["target_ids"].numpy(), labels.numpy()
+        ... # doctest: +NORMALIZE_WHITESPACE
+        (array([[100, 101,   1]], dtype=int32), array([[  2, 102]], dtype=int32),
+         array([[102,   1]], dtype=int32))
     """
 
     def __init__(

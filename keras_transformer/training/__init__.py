@@ -5,6 +5,7 @@ from keras_transformer.training.inverse_sqrt_schedule import InverseSqrtSchedule
 from keras_transformer.training.perplexity import Perplexity
 from keras_transformer.training.smoothed_cross_entropy import SmoothedCrossEntropy
 from keras_transformer.training.token_accuracy import TokenAccuracy
+from keras_transformer.training.translation_preview import TranslationPreview
 
 __all__ = [
     "CorpusScores",
@@ -12,5 +13,6 @@ __all__ = [
     "Perplexity",
     "SmoothedCrossEntropy",
     "TokenAccuracy",
+    "TranslationPreview",
     "corpus_scores",
 ]

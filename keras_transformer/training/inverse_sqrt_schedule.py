@@ -28,12 +28,11 @@ class InverseSqrtSchedule(keras.optimizers.schedules.LearningRateSchedule):
     Raises:
         ValueError: for a size below 1 or a factor that is not above 0.
 
-    Example:
-
-    >>> from keras_transformer import InverseSqrtSchedule
-    >>> rate = InverseSqrtSchedule(hidden_dim=512, warmup_steps=4000)
-    >>> print(f"{float(rate(4000)):.6f}")
-    0.000699
+    Examples:
+        >>> from keras_transformer import InverseSqrtSchedule
+        >>> rate = InverseSqrtSchedule(hidden_dim=512, warmup_steps=4000)
+        >>> print(f"{float(rate(4000)):.6f}")
+        0.000699
 
     Reference: Vaswani et al., 2017, "Attention Is All You Need", equation 3.
     """

@@ -16,14 +16,13 @@ class Perplexity(TokenMean):
         name: name of the metric.
         **kwargs: `dtype`, as for a Keras metric.
 
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_transformer import Perplexity
-    >>> metric = Perplexity()
-    >>> metric.update_state(np.array([[1, 0]]), np.zeros((1, 2, 8), "float32"))
-    >>> print(f"{float(metric.result()):.3f}")
-    8.000
+    Examples:
+        >>> import numpy as np
+        >>> from keras_transformer import Perplexity
+        >>> metric = Perplexity()
+        >>> metric.update_state(np.array([[1, 0]]), np.zeros((1, 2, 8), "float32"))
+        >>> print(f"{float(metric.result()):.3f}")
+        8.000
     """
 
     def __init__(self, *, pad_id=0, name="perplexity", **kwargs):

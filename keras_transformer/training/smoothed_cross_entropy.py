@@ -31,13 +31,12 @@ class SmoothedCrossEntropy(keras.losses.Loss):
     Raises:
         ValueError: for a rate outside [0, 1) or an unknown reduction.
 
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_transformer import SmoothedCrossEntropy
-    >>> labels, logits = np.array([[1, 0]]), np.log([[[0.1, 0.7, 0.2], [1, 1, 1]]])
-    >>> print(f"{float(SmoothedCrossEntropy()(labels, logits)):.4f}")
-    0.3567
+    Examples:
+        >>> import numpy as np
+        >>> from keras_transformer import SmoothedCrossEntropy
+        >>> labels, logits = np.array([[1, 0]]), np.log([[[0.1, 0.7, 0.2], [1, 1, 1]]])
+        >>> print(f"{float(SmoothedCrossEntropy()(labels, logits)):.4f}")
+        0.3567
 
     Reference: Szegedy et al., 2016, "Rethinking the Inception Architecture for
     Computer Vision", section 7.

@@ -16,14 +16,13 @@ class TokenAccuracy(TokenMean):
         name: name of the metric.
         **kwargs: `dtype`, as for a Keras metric.
 
-    Example:
-
-    >>> import numpy as np
-    >>> from keras_transformer import TokenAccuracy
-    >>> metric = TokenAccuracy()
-    >>> metric.update_state(np.array([[1, 2, 0]]), np.eye(3)[None, [1, 1, 0]])
-    >>> float(metric.result())
-    0.5
+    Examples:
+        >>> import numpy as np
+        >>> from keras_transformer import TokenAccuracy
+        >>> metric = TokenAccuracy()
+        >>> metric.update_state(np.array([[1, 2, 0]]), np.eye(3)[None, [1, 1, 0]])
+        >>> float(metric.result())
+        0.5
     """
 
     def __init__(self, *, pad_id=0, name="token_accuracy", **kwargs):

@@ -1,6 +1,5 @@
 """Step functions over tables of probabilities, and searches in plain Python."""
 
-import contextlib
 import itertools
 
 import keras
@@ -129,13 +128,21 @@ def compiled(function, **options):
     return function
 
 
-def step_by_step():
-    """A context in which the loop calls the step function once a step."""
+def at_each_step(record, *values):
+    """Calls `record(*values)` whenever the loop comes by, traced or not."""
     if BACKEND == "jax":
         import jax
 
-        return jax.disable_jit()
-    return contextlib.nullcontext()
+        jax.debug.callback(record, *values, ordered=True)
+    else:
+        record(*values)
+
+
+def wait_for_records():
+    if BACKEND == "jax":
+        import jax
+
+        jax.effects_barrier()
 
 
 def as_numpy(result):

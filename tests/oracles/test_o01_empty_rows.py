@@ -38,9 +38,7 @@ def test_empty_row_is_the_output_bias_and_others_stay(policy, sibling):
     layer = attention(policy, **SIBLINGS[sibling])
     expected = array_of(layer(X, X))
     bias = array_of(ops.cast(layer.output_dense.bias, layer.compute_dtype))
-    with_scores, scores = layer(
-        X, X, attention_mask=MASK, return_attention_scores=True
-    )
+    with_scores, scores = layer(X, X, attention_mask=MASK, return_attention_scores=True)
     plain = layer(X, X, attention_mask=MASK)
     in_graph = compiled(lambda x: layer(x, x, attention_mask=MASK))(X)
     for output in (array_of(plain), array_of(with_scores), array_of(in_graph)):

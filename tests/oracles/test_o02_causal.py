@@ -57,7 +57,5 @@ def test_all_five_masks_apply_together():
 
 def test_causal_with_more_keys_than_queries_counts_from_the_start():
     layer = MultiHeadAttention(2, 4)
-    _, scores = layer(
-        X[:, :3], X, use_causal_mask=True, return_attention_scores=True
-    )
+    _, scores = layer(X[:, :3], X, use_causal_mask=True, return_attention_scores=True)
     np.testing.assert_array_equal(array_of(scores)[0, 0] > 0, CAUSAL[:3])

@@ -32,9 +32,7 @@ def test_gradient_at_padding_is_zero(logits, smoothing):
     np.testing.assert_array_equal(gradient[LABELS == 0], 0.0)
     probabilities = np.exp(LOGITS[:, 0])
     target = np.eye(4)[[1, 2]] * (1 - smoothing) + smoothing / 4
-    np.testing.assert_allclose(
-        gradient[:, 0], (probabilities - target) / 2, atol=1e-6
-    )
+    np.testing.assert_allclose(gradient[:, 0], (probabilities - target) / 2, atol=1e-6)
 
 
 @each_logits

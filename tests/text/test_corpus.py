@@ -56,10 +56,18 @@ def test_a_sentence_of_one_language_in_the_other_counts_as_shared():
         assert (pairs[0] in corpus.test) == (pairs[1] in corpus.test)
 
 
+@pytest.mark.parametrize("twin", ["\ufb01ne  day", "fine\u00a0day ", "fine day"])
+def test_what_is_the_same_to_a_tokenizer_counts_as_shared(twin):
+    pairs = [("fine day", "a"), (twin, "b"), *many(8)]
+    for seed in range(20):
+        corpus = Corpus.from_pairs(pairs, validation=0, test=5, seed=seed)
+        assert (pairs[0] in corpus.test) == (pairs[1] in corpus.test)
+
+
 def test_large_groups_are_trained_on():
     star = [("Run!", f"t{i}") for i in range(100, 115)]
-    for seed in range(10):
-        corpus = Corpus.from_pairs(star + many(85), validation=0, test=20, seed=seed)
+    for seed in range(40):
+        corpus = Corpus.from_pairs(star + many(30), validation=0, test=20, seed=seed)
         assert not keys(star) & keys(corpus.test)
 
 

@@ -1,0 +1,42 @@
+"""From token ids to the input of a stack of blocks."""
+
+import keras
+
+from keras_transformer.models.assembly import input_position
+
+
+class Embedder:
+    """Embed ids, add positions, drop out.
+
+    Args:
+        embedding: the `TokenEmbedding`.
+        side: `"source"` or `"target"`, for the layers' names.
+        options: the arguments of `Transformer`, by name.
+        policy: dtype policy of the layers.
+    """
+
+    def __init__(self, embedding, side, options, policy):
+        self.embedding = embedding
+        self.position = input_position(
+            options["position"], options["max_length"], f"{side}_position", policy
+        )
+        self.dropout = keras.layers.Dropout(
+            options["dropout"],
+            seed=options["seed"],
+            dtype=policy,
+            name=f"{side}_dropout",
+        )
+
+    def __call__(self, ids, start_index=0):
+        """Embed ids (batch, length) from position `start_index` on."""
+        x = self.embedding(ids)
+        if self.position is not None:
+            start = {} if _is_zero(start_index) else {"start_index": start_index}
+            x = self.position(x, **start)
+        return self.dropout(x)
+
+
+def _is_zero(index):
+    # A layer of the caller's that adds positions need not know of `start_index`,
+    # unless the model decodes position by position.
+    return isinstance(index, int) and index == 0

@@ -1,0 +1,241 @@
+"""The exported SavedModel against the translator that it came from."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from keras_transformer import GreedySearch, Translator
+from keras_transformer.export import export_saved_model
+from keras_transformer.export.warm_up import WARM_UP
+from tests.translators import sentences, small_model, small_translator, toy_corpus
+
+pytestmark = pytest.mark.tensorflow_only
+
+LINES = [
+    *sentences(4),
+    "",
+    "   ",
+    "\u3000",
+    "\t\u2028\x85\x1f\xa0",
+    "Hi",
+    "\U0001f600 emoji \u00e9 e\u0301",
+    "\u0645\u0631\u062d\u0628\u0627",
+    "a\x00b",
+    " ".join(sentences(9)),
+]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """The translator, its folder and the loaded SavedModel."""
+    import tensorflow as tf
+
+    translator = small_translator(max_length=40)
+    folder = tmp_path_factory.mktemp("models") / "es" / "1"
+    translator.export(folder)
+    return translator, folder, tf.saved_model.load(str(folder))
+
+
+def translate(loaded, lines):
+    import tensorflow as tf
+
+    result = loaded.signatures["serving_default"](text=tf.constant(lines, tf.string))
+    texts = [text.decode() for text in result["translation"].numpy()]
+    return texts, result["score"].numpy()
+
+
+def test_text_to_text_equals_the_translator(served):
+    translator, _, loaded = served
+    texts, scores = translate(loaded, LINES)
+    assert texts == translator(LINES)
+    expected = [found[0].score for found in translator.n_best(LINES)]
+    np.testing.assert_allclose(scores, expected, rtol=1e-4)
+
+
+def test_rows_do_not_depend_on_each_other(served):
+    loaded = served[2]
+    together = translate(loaded, LINES)[0]
+    assert together == [translate(loaded, [line])[0][0] for line in LINES]
+    assert translate(loaded, LINES[::-1])[0] == together[::-1]
+
+
+def test_an_empty_batch_gives_an_empty_batch(served):
+    texts, scores = translate(served[2], [])
+    assert texts == []
+    assert scores.shape == (0,)
+
+
+def test_ids_to_ids_equals_text_to_text_and_ignores_padding(served):
+    import tensorflow as tf
+
+    translator, _, loaded = served
+    ids = [[*row, 1] for row in translator.tokenizer.tokenize(sentences(3))]
+    width = max(map(len, ids))
+    rows = np.array([row + [0] * (width - len(row)) for row in ids], "int32")
+    function = loaded.signatures["translate_ids"]
+    found = function(source_ids=tf.constant(rows))
+    padded = function(source_ids=tf.constant(np.pad(rows, ((0, 0), (0, 5)))))
+    np.testing.assert_array_equal(found["ids"], padded["ids"])
+    np.testing.assert_allclose(found["score"], padded["score"], rtol=1e-5)
+    assert (found["ids"].numpy()[:, 0] == 2).all()
+    kept = [[int(i) for i in row if i > 2] for row in found["ids"].numpy()]
+    assert translator.tokenizer.detokenize(kept) == translator(sentences(3))
+
+
+def test_the_id_signature_needs_no_text_operations(served):
+    def operations(name):
+        graph = served[2].signatures[name].graph.as_graph_def()
+        nodes = [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
+        return {node.op for node in nodes}
+
+    assert any("Sentencepiece" in op for op in operations("serving_default"))
+    ids = operations("translate_ids")
+    assert not [op for op in ids if "Sentencepiece" in op or "Py" in op]
+
+
+def test_the_score_signature_equals_the_translator(served):
+    import tensorflow as tf
+
+    translator, _, loaded = served
+    sources, targets = zip(*toy_corpus().train[:3], strict=True)
+    result = loaded.signatures["score"](
+        text=tf.constant(sources), translation=tf.constant(targets)
+    )
+    expected = translator.score(list(sources), list(targets))
+    np.testing.assert_allclose(result["log_probability"], expected, rtol=1e-4)
+    lengths = [len(row) + 1 for row in translator.tokenizer.tokenize(list(targets))]
+    assert result["length"].numpy().tolist() == lengths
+
+
+def test_first_dimensions_are_the_batch(served):
+    for name in ("serving_default", "translate_ids", "score"):
+        function = served[2].signatures[name]
+        specs = [
+            *function.structured_input_signature[1].values(),
+            *function.structured_outputs.values(),
+        ]
+        assert len(specs) >= 2
+        assert all(spec.shape.rank and spec.shape[0] is None for spec in specs)
+
+
+def test_it_runs_in_a_process_without_this_package(served):
+    translator, folder, _ = served
+    script = Path(__file__).parents[2] / "examples" / "translate_saved_model.py"
+    blocked = (
+        "import runpy, sys; sys.modules['keras_transformer'] = None; "
+        "sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", blocked, script, folder, *sentences(2)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == translator(sentences(2))
+
+
+def test_warm_up_records_are_requests_of_the_text_signature(served):
+    import tensorflow as tf
+
+    records = [
+        record.numpy() for record in tf.data.TFRecordDataset(str(served[1] / WARM_UP))
+    ]
+    assert len(records) == 2
+    texts = [_request_texts(record) for record in records]
+    assert texts == [[b"Hello."], [b"Hello.", b"How are you?", b"", b"Good night."]]
+
+
+def _request_texts(record):
+    """Read a `PredictionLog` by the field numbers of TensorFlow Serving's messages."""
+    import tensorflow as tf
+    from tensorflow.core.framework import tensor_pb2
+
+    request = _fields(_fields(_fields(record)[6][0])[1][0])
+    assert _fields(request[1][0])[3] == [b"serving_default"]
+    entry = _fields(request[2][0])
+    assert entry[1] == [b"text"]
+    return tf.make_ndarray(tensor_pb2.TensorProto.FromString(entry[2][0])).tolist()
+
+
+def _fields(message):
+    """Length-delimited fields of a protocol buffer, by number."""
+    from google.protobuf.internal.decoder import _DecodeVarint as varint
+
+    fields, position = {}, 0
+    while position < len(message):
+        key, position = varint(message, position)
+        assert key & 7 == 2
+        length, position = varint(message, position)
+        fields.setdefault(key >> 3, []).append(message[position : position + length])
+        position += length
+    return fields
+
+
+def test_an_existing_path_is_refused_and_left_alone(served):
+    before = sorted(served[1].rglob("*"))
+    with pytest.raises(FileExistsError, match="must not exist yet"):
+        served[0].export(served[1])
+    assert sorted(served[1].rglob("*")) == before
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
+    import tensorflow as tf
+
+    def fail(*args, **options):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(tf.saved_model, "save", fail)
+    translator = small_translator(search=GreedySearch(), max_length=4)
+    with pytest.raises(OSError, match="disk full"):
+        translator.export(tmp_path / "es" / "1", warm_up=[])
+    assert list((tmp_path / "es").iterdir()) == []
+
+
+def test_other_tokenizers_are_refused(tmp_path):
+    class Words:
+        pass
+
+    with pytest.raises(ValueError, match=r"SentencePiece tokenizer.*Words"):
+        export_saved_model(
+            tmp_path / "1", small_model(), Words(), search=GreedySearch()
+        )
+
+
+TRAIN_ON_JAX = """
+import sys
+import keras, numpy as np
+from tests.translators import small_translator, sentences
+translator = small_translator(max_length=12)
+ids = np.random.default_rng(0).integers(3, 300, (4, 5))
+translator.model.compile("adam", "sparse_categorical_crossentropy")
+translator.model.fit({"source_ids": ids, "target_ids": ids}, ids, verbose=0)
+translator.save(sys.argv[1])
+print(*translator(sentences(3)), sep="\\n", end="")
+"""
+
+
+def test_a_model_trained_on_jax_is_exported_on_tensorflow(tmp_path):
+    import tensorflow as tf
+
+    pytest.importorskip("jax")
+    file = tmp_path / "jax.translator"
+    paths = os.pathsep.join(sys.path)
+    result = subprocess.run(
+        [sys.executable, "-c", TRAIN_ON_JAX, file],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "KERAS_BACKEND": "jax", "PYTHONPATH": paths},
+    )
+    assert result.returncode == 0, result.stderr.decode()
+    expected = result.stdout.decode().split("\n")
+    translator = Translator.load(file)
+    assert translator(sentences(3)) == expected
+    translator.export(tmp_path / "1", warm_up=[["Hello."]])
+    loaded = tf.saved_model.load(str(tmp_path / "1"))
+    assert translate(loaded, sentences(3))[0] == expected

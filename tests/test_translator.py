@@ -1,0 +1,194 @@
+"""`Translator`: order, batches, scores, files and errors."""
+
+import logging
+import zipfile
+
+import keras
+import numpy as np
+import pytest
+
+from keras_transformer import GreedySearch, Transformer, Translator
+from tests.translators import (
+    VOCABULARY_SIZE,
+    sentences,
+    small_model,
+    small_translator,
+    toy_corpus,
+    toy_tokenizer,
+)
+
+
+def test_order_is_kept_and_blank_lines_stay_blank():
+    translator = small_translator()
+    lines = ["", *sentences(5), " \t", "A", sentences(1)[0]]
+    translations = translator(lines)
+    assert len(translations) == len(lines)
+    assert translations[0] == translations[6] == ""
+    assert translations[1] == translations[-1] == translator(sentences(1)[0])
+    assert len(set(translations[1:6])) > 1
+
+
+def test_three_lines_with_a_blank_middle():
+    first, last = sentences(2)
+    translations = small_translator()([first, "", last])
+    assert len(translations) == 3
+    assert translations[1] == ""
+    assert translations[0]
+    assert translations[2]
+
+
+def test_no_sentences():
+    assert small_translator()([]) == []
+
+
+def test_a_batch_gives_what_each_sentence_gives_alone():
+    translator = small_translator()
+    lines = [*sentences(6), " ".join(sentences(9)), "Hi"]
+    together = translator.n_best(lines, 3)
+    for line, found in zip(lines, together, strict=True):
+        alone = translator.n_best([line], 3)[0]
+        assert [h.text for h in alone] == [h.text for h in found]
+        np.testing.assert_allclose(
+            [h.score for h in alone], [h.score for h in found], rtol=1e-4
+        )
+
+
+def test_n_best_are_distinct_and_descend_among_the_finished():
+    for found in small_translator().n_best(sentences(4), 3):
+        assert len(found) == 3
+        done = [h.score for h in found if h.finished]
+        assert done == sorted(done, reverse=True)
+        assert [h.finished for h in found] == sorted(
+            (h.finished for h in found), reverse=True
+        )
+
+
+def test_score_equals_the_log_probability_that_the_search_reports():
+    # An end that is likely, so that the untrained model finishes its translations.
+    translator = small_translator(search=GreedySearch())
+    found = [h[0] for h in translator.n_best(sentences(6))]
+    scores = translator.score(sentences(6), [h.text for h in found])
+    assert len(scores) == 6
+    assert all(score < 0 for score in scores)
+    for score, hypothesis in zip(scores, found, strict=True):
+        retokenized = len(translator.tokenizer.tokenize([hypothesis.text])[0]) + 1
+        if hypothesis.finished and retokenized == hypothesis.length:
+            assert score == pytest.approx(hypothesis.log_probability, rel=1e-4)
+
+
+def test_score_sums_the_log_probabilities_of_tokens_and_end():
+    translator = small_translator()
+    source, target = toy_corpus().train[0]
+    x = [*translator.tokenizer.tokenize([source])[0], 1]
+    y = [int(i) for i in translator.tokenizer.tokenize([target])[0]]
+    logits = translator.model(
+        {"source_ids": np.array([x]), "target_ids": np.array([[2, *y]])}
+    )
+    log_probs = keras.ops.convert_to_numpy(keras.ops.log_softmax(logits))[0]
+    expected = sum(log_probs[i, token] for i, token in enumerate([*y, 1]))
+    assert translator.score([source], [target])[0] == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_cut_translation_is_marked_and_reported(caplog):
+    translator = small_translator(max_length=3, search=GreedySearch())
+    with caplog.at_level(logging.WARNING):
+        translations = translator.n_best(sentences(4))
+        translator(sentences(4))
+    cut = [h[0] for h in translations if not h[0].finished]
+    assert cut
+    assert all(h.length == 2 for h in cut)
+    assert f"{len(cut)} of 4 translations were cut" in caplog.text
+
+
+def test_evaluate_scores_pairs_and_references_with_signatures():
+    pytest.importorskip("sacrebleu")
+    translator = small_translator(search=GreedySearch())
+    scores = translator.evaluate(toy_corpus().test[:4])
+    assert scores.sentences == 4
+    assert 0 <= scores.bleu < 50
+    assert "version:" in scores.bleu_signature
+    own = translator(sentences(4))
+    perfect = translator.evaluate(sentences(4), [["no", text] for text in own])
+    assert perfect.chrf == pytest.approx(100)
+
+
+def test_a_saved_translator_translates_the_same(tmp_path):
+    translator = small_translator(max_length=20)
+    file = tmp_path / "new folder" / "toy.translator"
+    translator.save(file)
+    assert [path.name for path in file.parent.iterdir()] == ["toy.translator"]
+    loaded = Translator.load(file)
+    assert loaded.search == translator.search
+    assert (loaded.max_length, loaded.batch_size) == (20, 4)
+    assert loaded(sentences(5)) == translator(sentences(5))
+
+
+def test_two_tokenizers_are_saved_and_loaded(tmp_path):
+    model = Transformer(
+        VOCABULARY_SIZE,
+        target_vocabulary_size=370,
+        num_layers=1,
+        hidden_dim=8,
+        num_heads=2,
+        intermediate_dim=8,
+    )
+    translator = Translator(model, toy_tokenizer(), toy_tokenizer(370), max_length=8)
+    translator.save(tmp_path / "two.translator")
+    loaded = Translator.load(tmp_path / "two.translator")
+    assert loaded.target_tokenizer.vocabulary_size() == 370
+    assert loaded(sentences(3)) == translator(sentences(3))
+
+
+def test_loading_what_is_not_ours_is_an_error(tmp_path):
+    with pytest.raises(FileNotFoundError, match="must be a file"):
+        Translator.load(tmp_path / "missing")
+    text = tmp_path / "text"
+    text.write_text("no archive")
+    with pytest.raises(ValueError, match=r"must be a saved Translator.*text"):
+        Translator.load(text)
+    model = tmp_path / "model.keras"
+    small_model().save(model)
+    with pytest.raises(ValueError, match=r"an archive of something else"):
+        Translator.load(model)
+    newer = tmp_path / "newer"
+    with zipfile.ZipFile(newer, "w") as archive:
+        content = '{"format": "keras_transformer.Translator", "version": 99}'
+        archive.writestr("translator.json", content)
+    with pytest.raises(ValueError, match="format version 99"):
+        Translator.load(newer)
+
+
+def test_vocabularies_of_different_sizes_are_an_error():
+    with pytest.raises(ValueError, match=r"`model` and `tokenizer`.*380 and 370"):
+        Translator(small_model(), toy_tokenizer(370))
+
+
+@pytest.mark.parametrize("options", [{"max_length": 0}, {"batch_size": 0}])
+def test_sizes_below_one_are_an_error(options):
+    with pytest.raises(ValueError, match=f"`{next(iter(options))}` must be"):
+        small_translator(**options)
+
+
+def test_wrong_types_are_named():
+    translator = small_translator()
+    with pytest.raises(TypeError, match=r"`sentences` must be.*None at index 1"):
+        translator(["a", None])
+    with pytest.raises(TypeError, match=r"`sentences` must be.*b'a'"):
+        translator(b"a")
+    with pytest.raises(ValueError, match=r"same length.*2 and 1"):
+        translator.score(["a", "b"], ["c"])
+    with pytest.raises(ValueError, match="`n` must be 1 with GreedySearch"):
+        small_translator(search=GreedySearch()).n_best(["a"], 2)
+
+
+def test_a_limited_model_limits_the_translator():
+    model = small_model(position="learned", max_length=12)
+    translator = Translator(model, toy_tokenizer(), max_length=100)
+    assert translator.max_length == 12
+    assert len(translator(["Yes"])) == 1
+
+
+@pytest.mark.skipif(keras.backend.backend() == "tensorflow", reason="exports there")
+def test_export_names_the_backend_that_it_needs(tmp_path):
+    with pytest.raises(RuntimeError, match="KERAS_BACKEND=tensorflow"):
+        small_translator().export(tmp_path / "1")
