@@ -36,7 +36,7 @@ SENTENCES = {
 }
 SIZES = {
     "tatoeba": {
-        "vocabulary_size": 6000,
+        "vocabulary_size": 4000,
         "num_layers": 3,
         "hidden_dim": 128,
         "num_heads": 4,
@@ -50,7 +50,7 @@ SIZES = {
         "intermediate_dim": 128,
     },
 }
-EPOCHS = {"tatoeba": 5, "toy": 6}
+EPOCHS = {"tatoeba": 3, "toy": 6}
 
 
 def main():
@@ -65,7 +65,7 @@ def main():
     model.summary()
     steps = options.epochs * len(data.train)
     rate = keras.optimizers.schedules.CosineDecay(
-        0.0, steps, warmup_target=2e-3, warmup_steps=min(400, steps // 5)
+        0.0, steps, warmup_target=3e-3, warmup_steps=min(300, steps // 5)
     )
     model.compile(
         optimizer=keras.optimizers.Adam(rate, beta_2=0.98, epsilon=1e-9),

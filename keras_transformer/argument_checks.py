@@ -23,6 +23,13 @@ def check_rate(name, value):
     return float(value)
 
 
+def check_number(name, value):
+    """Raise `ValueError` unless `value` is a number."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ValueError(f"`{name}` must be a number. Received: {value!r}.")
+    return float(value)
+
+
 def check_positive_number(name, value):
     """Raise `ValueError` unless `value` is a number above 0."""
     if isinstance(value, bool) or not isinstance(value, Real) or not float(value) > 0:

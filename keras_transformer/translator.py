@@ -3,11 +3,11 @@
 import logging
 
 import keras
-import numpy as np
 
 from keras_transformer.argument_checks import check_positive_integer
 from keras_transformer.decoding import BeamSearch, SequenceGenerator, SequenceScorer
-from keras_transformer.decoding.hypothesis import Hypothesis
+from keras_transformer.decoding.expected_tracing import expected_tracing
+from keras_transformer.decoding.hypothesis import Hypothesis, read_hypotheses
 from keras_transformer.decoding.length_limit import capacity_for, target_limit
 from keras_transformer.export import (
     export_saved_model,
@@ -16,7 +16,11 @@ from keras_transformer.export import (
 )
 from keras_transformer.progress import with_progress
 from keras_transformer.text.encoded_pairs import decode_texts
-from keras_transformer.text.sentence_batches import SentenceBatches, pair_batch
+from keras_transformer.text.sentence_batches import (
+    SentenceBatches,
+    check_sentences,
+    pair_batch,
+)
 from keras_transformer.text.special_ids import SpecialIds
 from keras_transformer.training import corpus_scores
 
@@ -72,6 +76,9 @@ class Translator:
             self.max_length = min(max_length, model.max_length)
         self.batch_size = check_positive_integer("batch_size", batch_size)
         _check_vocabularies(model, self.tokenizer, self.target_tokenizer)
+        self._special_ids = SpecialIds(
+            end=model.end_id, start=model.start_id, pad=model.pad_id
+        )
         self._generators = {}
         self._scorer = None
 
@@ -114,7 +121,7 @@ class Translator:
         Raises:
             ValueError: for an `n` that the search cannot give.
         """
-        sentences = _checked("sentences", sentences)
+        sentences = check_sentences("sentences", sentences)
         search = self._search_for(n)
         batches = SentenceBatches(
             sentences, self.tokenizer, self.model.end_id, self.batch_size
@@ -122,9 +129,11 @@ class Translator:
         found = [[Hypothesis("")] for _ in sentences]
         for batch in with_progress(batches, len(sentences), "Translating"):
             generator = self._generator(search, batch.ids.shape[1])
-            result = generator.predict_on_batch(batch.ids)
-            for row, hypotheses in zip(batch.rows, self._read(result), strict=False):
-                found[row] = hypotheses
+            with expected_tracing():
+                result = generator.predict_on_batch(batch.ids)
+            hypotheses = read_hypotheses(result, self._special_ids, self._decode)
+            for row, own in zip(batch.rows, hypotheses, strict=False):
+                found[row] = own
         return found
 
     def score(self, source, target):
@@ -140,7 +149,10 @@ class Translator:
         Raises:
             ValueError: for lists of different lengths.
         """
-        source, target = _checked("source", source), _checked("target", target)
+        source, target = (
+            check_sentences("source", source),
+            check_sentences("target", target),
+        )
         if len(source) != len(target):
             raise ValueError(
                 "`source` and `target` must have the same length. "
@@ -148,12 +160,14 @@ class Translator:
             )
         self._scorer = self._scorer or SequenceScorer(self.model)
         tokenizers = self.tokenizer, self.target_tokenizer
-        special_ids = SpecialIds(end=self.model.end_id, start=self.model.start_id)
         scores = []
         for start in range(0, len(source), self.batch_size):
             chunk = slice(start, start + self.batch_size)
-            batch = pair_batch(source[chunk], target[chunk], tokenizers, special_ids)
-            scores += self._scorer.predict_on_batch(batch)["log_probs"].tolist()
+            batch = pair_batch(
+                source[chunk], target[chunk], tokenizers, self._special_ids
+            )
+            with expected_tracing():
+                scores += self._scorer.predict_on_batch(batch)["log_probs"].tolist()
         return scores
 
     def evaluate(self, pairs, references=None, *, tokenize="13a", lowercase=False):
@@ -231,6 +245,9 @@ class Translator:
             )
         return type(self.search).from_config({**config, "n_best": n})
 
+    def _decode(self, ids):
+        return decode_texts(ids, self.target_tokenizer)
+
     def _generator(self, search, width):
         capacity = capacity_for(target_limit(width, self.max_length), self.max_length)
         key = repr(search), capacity
@@ -240,41 +257,12 @@ class Translator:
             )
         return self._generators[key]
 
-    def _read(self, result):
-        special = [self.model.pad_id, self.model.start_id, self.model.end_id]
-        rows, places = np.nonzero(np.isfinite(result["log_probs"]))
-        chosen = result["ids"][rows, places]
-        ids = [row[~np.isin(row, special)].tolist() for row in chosen]
-        texts = decode_texts(ids, self.target_tokenizer)
-        hypotheses = [[] for _ in result["ids"]]
-        for text, row, place in zip(texts, rows, places, strict=True):
-            hypotheses[row].append(
-                Hypothesis(
-                    text=text,
-                    score=float(result["scores"][row, place]),
-                    log_probability=float(result["log_probs"][row, place]),
-                    length=int(result["lengths"][row, place]),
-                    finished=bool(result["finished"][row, place]),
-                )
-            )
-        return hypotheses
-
-
-def _checked(name, sentences):
-    """Return a list of strings, or raise an error that names the wrong one."""
-    if isinstance(sentences, (str, bytes)):
-        raise TypeError(f"`{name}` must be a list of strings. Received: {sentences!r}.")
-    sentences = list(sentences)
-    for number, sentence in enumerate(sentences):
-        if not isinstance(sentence, str):
-            raise TypeError(
-                f"`{name}` must be a list of strings. "
-                f"Received: {sentence!r} at index {number}."
-            )
-    return sentences
-
 
 def _check_vocabularies(model, tokenizer, target_tokenizer):
+    if model.pad_id != 0:
+        raise ValueError(
+            f"A Translator pads with id 0. Received: a model of pad_id={model.pad_id}."
+        )
     for name, own, other in (
         ("tokenizer", model.vocabulary_size, tokenizer),
         ("target_tokenizer", model.target_vocabulary_size, target_tokenizer),

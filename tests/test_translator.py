@@ -163,6 +163,11 @@ def test_vocabularies_of_different_sizes_are_an_error():
         Translator(small_model(), toy_tokenizer(370))
 
 
+def test_another_padding_than_0_is_an_error():
+    with pytest.raises(ValueError, match=r"pads with id 0.*pad_id=3"):
+        Translator(small_model(pad_id=3), toy_tokenizer())
+
+
 @pytest.mark.parametrize("options", [{"max_length": 0}, {"batch_size": 0}])
 def test_sizes_below_one_are_an_error(options):
     with pytest.raises(ValueError, match=f"`{next(iter(options))}` must be"):

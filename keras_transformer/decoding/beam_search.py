@@ -1,7 +1,5 @@
 """Beam search."""
 
-from typing import Any, NamedTuple
-
 import keras
 from keras import ops
 
@@ -10,8 +8,8 @@ from keras_transformer.decoding.hypothesis_pool import (
     add_finished,
     empty_pool,
     fill_free_places,
-    repeat_hypothesis,
 )
+from keras_transformer.decoding.live_beams import Beams, extend_where, start_beams
 from keras_transformer.decoding.scoring import (
     IMPOSSIBLE,
     best_reachable_score,
@@ -20,13 +18,6 @@ from keras_transformer.decoding.scoring import (
 from keras_transformer.decoding.search import Search
 from keras_transformer.decoding.search_result import SearchResult
 from keras_transformer.decoding.selection import flat_rows, pick, top
-
-
-class _Beams(NamedTuple):
-    """Live hypotheses, best first; a log-probability of -inf marks a free place."""
-
-    ids: Any  # (batch, num_beams, max_length)
-    log_probs: Any  # (batch, num_beams)
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -112,14 +103,6 @@ class BeamSearch(Search):
 
     def _search(self, step, prompt):
         batch = ops.shape(prompt.ids)[0]
-        is_first = ops.arange(self.num_beams, dtype="int32") == 0
-        first_only = ops.where(is_first, 0.0, IMPOSSIBLE)
-        beams = _Beams(
-            repeat_hypothesis(prompt.ids, self.num_beams),
-            ops.broadcast_to(
-                ops.cast(first_only, "float32")[None, :], (batch, self.num_beams)
-            ),
-        )
 
         def unfinished(index, beams, pool, leaves):
             is_live = ops.any(beams.log_probs > IMPOSSIBLE, axis=1)
@@ -133,7 +116,7 @@ class BeamSearch(Search):
 
         start = (
             ops.convert_to_tensor(0, dtype="int32"),
-            beams,
+            start_beams(prompt, self.num_beams),
             empty_pool(prompt, self.n_best),
             step.start(batch, self.num_beams),
         )
@@ -159,8 +142,8 @@ class BeamSearch(Search):
         rows = flat_rows(pick(parents, chosen), self.num_beams)
         leaves = tuple(ops.take(leaf, rows, axis=0) for leaf in leaves)
         log_probs = self._without_losers(log_probs, pool, length, prompt)
-        extended = _Beams(pick(ids, chosen), log_probs)
-        return _where(prompt.is_open(index), extended, beams), pool, leaves
+        extended = Beams(pick(ids, chosen), log_probs)
+        return extend_where(prompt.is_open(index), extended, beams), pool, leaves
 
     def _candidates(self, step, prompt, index, beams, leaves):
         """The best continuations: ids, log-probabilities, parents `(batch, count)`."""
@@ -200,11 +183,3 @@ class BeamSearch(Search):
         )
         done = reachable <= pool.scores[:, -1]
         return ops.where(done[:, None], IMPOSSIBLE, log_probs)
-
-
-def _where(rows, chosen, other):
-    """Takes the beams of the sources where `rows` `(batch,)` is True from `chosen`."""
-    return _Beams(
-        ops.where(rows[:, None, None], chosen.ids, other.ids),
-        ops.where(rows[:, None], chosen.log_probs, other.log_probs),
-    )

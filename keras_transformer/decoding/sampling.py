@@ -48,8 +48,9 @@ class Sampling(Search):
         >>> def step(token_ids, state, index):
         ...     return ops.zeros((token_ids.shape[0], 9)), state
         >>> search = Sampling(temperature=0.8, top_k=5, seed=1)
-        >>> search(step, None, np.array([2, 2, 2]), max_length=7).ids.shape[1:]
-        (1, 7)
+        >>> result = search(step, None, np.array([2, 2, 2]), max_length=7)
+        >>> ops.convert_to_numpy(result.ids).shape
+        (3, 1, 7)
 
     Reference:
         Holtzman et al., 2020, "The Curious Case of Neural Text Degeneration".

@@ -19,6 +19,10 @@ class HeadProjection(keras.layers.EinsumDense):
         **kwargs: as for `keras.layers.EinsumDense`.
     """
 
+    def __init__(self, equation, **kwargs):
+        super().__init__(equation, **kwargs)
+        self.supports_masking = True  # or Keras warns of masks that get lost here
+
     def call(self, inputs, training=None):
         """Project (batch, length, ...) to (batch, length, ...).
 

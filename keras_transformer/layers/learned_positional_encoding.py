@@ -60,7 +60,7 @@ class LearnedPositionalEncoding(keras.layers.Layer):
         self._check_length(inputs.shape[1], start_index)
         length = ops.shape(inputs)[1]
         position = ops.arange(length, dtype="int32") + start_index
-        known = position < self.max_length
+        known = ops.logical_and(position >= 0, position < self.max_length)
         rows = ops.take(self.embeddings, ops.where(known, position, 0), axis=0)
         rows = ops.where(known[:, None], rows, float("nan"))
         return inputs + ops.cast(rows, inputs.dtype)
@@ -68,9 +68,9 @@ class LearnedPositionalEncoding(keras.layers.Layer):
     def _check_length(self, length, start_index):
         if length is None or not isinstance(start_index, int):
             return
-        if start_index + length > self.max_length:
+        if start_index < 0 or start_index + length > self.max_length:
             raise ValueError(
-                f"The sequence is longer than the table of positions, `max_length`="
+                f"The sequence does not fit into the table of positions, `max_length`="
                 f"{self.max_length}. Received: length={length}, "
                 f"start_index={start_index}."
             )

@@ -94,7 +94,9 @@ class MultiHeadAttention(keras.layers.Layer):
         self.supports_masking = True
         self.num_heads = check_positive_integer("num_heads", num_heads)
         self.key_dim = check_positive_integer("key_dim", key_dim)
-        self.value_dim = check_positive_integer("value_dim", value_dim or key_dim)
+        self.value_dim = check_positive_integer(
+            "value_dim", key_dim if value_dim is None else value_dim
+        )
         self.dropout = check_rate("dropout", dropout)
         self.use_bias = use_bias
         if output_dim is not None:

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformer.argument_checks import check_positive_number
+from keras_transformer.argument_checks import check_number, check_positive_number
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -42,7 +42,7 @@ class PositionalEncoding(keras.layers.Layer):
         super().__init__(**kwargs)
         self.supports_masking = True
         self.max_wavelength = check_positive_number("max_wavelength", max_wavelength)
-        self.scale = float(scale)
+        self.scale = check_number("scale", scale)
 
     def call(self, inputs, start_index=0):
         """Add the encoding.

@@ -93,6 +93,8 @@ class TokenEmbedding(keras.layers.Layer):
             return self._logits(inputs)
         check_integer_ids(inputs)
         check_known_ids(inputs, self.vocabulary_size)
+        if keras.backend.standardize_dtype(inputs.dtype) not in ("int32", "int64"):
+            inputs = ops.cast(inputs, "int32")  # unsigned and small ones
         vectors = ops.take(
             self.embeddings, out_of_range(inputs, self.vocabulary_size), axis=0
         )

@@ -9,6 +9,20 @@ from keras_transformer.text.encoded_pairs import EncodedTexts
 SHORTEST = 8  # positions of the smallest batches
 
 
+def check_sentences(name, sentences):
+    """Return a list of strings, or raise an error that names the wrong one."""
+    if isinstance(sentences, (str, bytes)):
+        raise TypeError(f"`{name}` must be a list of strings. Received: {sentences!r}.")
+    sentences = list(sentences)
+    for number, sentence in enumerate(sentences):
+        if not isinstance(sentence, str):
+            raise TypeError(
+                f"`{name}` must be a list of strings. "
+                f"Received: {sentence!r} at index {number}."
+            )
+    return sentences
+
+
 class SentenceBatch(NamedTuple):
     """Some sentences of about the same length.
 

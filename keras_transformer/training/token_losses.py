@@ -8,6 +8,15 @@ def real_tokens(labels, pad_id):
     return ops.not_equal(labels, pad_id)
 
 
+def check_token_shapes(labels, logits):
+    """Raise `ValueError` unless logits have one axis more than labels."""
+    if len(logits.shape) != len(labels.shape) + 1:
+        raise ValueError(
+            "Labels must have shape (batch, length) and logits (batch, length, "
+            f"vocabulary). Received: {tuple(labels.shape)} and {tuple(logits.shape)}."
+        )
+
+
 def token_losses(labels, logits, label_smoothing=0.0, pad_id=0):
     """Cross-entropy of labels and logits, smoothed over the whole vocabulary.
 
@@ -26,11 +35,7 @@ def token_losses(labels, logits, label_smoothing=0.0, pad_id=0):
     Raises:
         ValueError: if the shapes of labels and logits do not fit.
     """
-    if len(logits.shape) != len(labels.shape) + 1:
-        raise ValueError(
-            "Labels must have shape (batch, length) and logits (batch, length, "
-            f"vocabulary). Received: {tuple(labels.shape)} and {tuple(logits.shape)}."
-        )
+    check_token_shapes(labels, logits)
     labels = ops.cast(labels, "int32")
     real = real_tokens(labels, pad_id)
     off = label_smoothing / logits.shape[-1]

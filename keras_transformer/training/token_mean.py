@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer.training.token_losses import real_tokens
+from keras_transformer.training.token_losses import check_token_shapes, real_tokens
 
 
 class TokenMean(keras.metrics.Metric):
@@ -34,6 +34,7 @@ class TokenMean(keras.metrics.Metric):
             sample_weight: weights (batch,) or (batch, length) of the tokens.
         """
         labels, logits = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
+        check_token_shapes(labels, logits)
         values = self.token_values(labels, logits)
         weights = ops.cast(real_tokens(labels, self.pad_id), "float32")
         if sample_weight is not None:

@@ -149,6 +149,12 @@ def as_numpy(result):
     return type(result)(*(ops.convert_to_numpy(value) for value in result))
 
 
+def ids_of(result, row=0, place=0):
+    """The tokens of one hypothesis, without the padding."""
+    length = result.lengths[row, place]
+    return result.ids[row, place, : length + 1].tolist()
+
+
 def assert_same(result, expected):
     """Ids, lengths and flags equal; log-probabilities and scores close."""
     result, expected = as_numpy(result), as_numpy(expected)

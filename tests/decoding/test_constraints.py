@@ -78,6 +78,13 @@ def test_no_repeat_ngram_sees_the_forced_prefix():
     assert result.ids.tolist() == [[[2, 3, 4, 3, 5, 1, 0]]]
 
 
+def test_no_repeat_ngram_does_not_wrap_around_to_the_padding():
+    table = log_table({0: {3: 0.9, 5: 0.1}, 3: {1: 1}, 5: {1: 1}})
+    search = GreedySearch(no_repeat_ngram=2)
+    result = as_numpy(search(table_step(table), None, [[3, 0]], max_length=6))
+    assert result.ids.tolist() == [[[3, 0, 3, 1, 0, 0]]]
+
+
 @pytest.mark.parametrize("make", SEARCHES)
 def test_banned_tokens_and_padding_are_never_generated(make):
     assert any(4 in ids for ids in run(make()))

@@ -154,6 +154,22 @@ def test_half_precision_logits_give_finite_float32(search, dtype):
     assert np.isfinite(result.scores[:, 0]).all()
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision_logits_are_normalised_in_float32(dtype):
+    logits = ops.cast(np.random.default_rng(1).normal(size=(6, 6)) * 4, dtype)
+
+    def step(token_ids, state, index):
+        return ops.take(logits, token_ids, axis=0), state
+
+    result = as_numpy(GreedySearch()(step, None, [2, 3], max_length=20))
+    exact = ops.convert_to_numpy(ops.cast(logits, "float32")).astype("float64")
+    exact -= np.log(np.exp(exact).sum(-1, keepdims=True))
+    for row in range(2):
+        ids = result.ids[row, 0, : result.lengths[row, 0] + 1]
+        expected = exact[ids[:-1], ids[1:]].sum()
+        np.testing.assert_allclose(result.log_probs[row, 0], expected, atol=1e-4)
+
+
 @each_search
 def test_the_default_dtype_does_not_matter(search):
     keras.config.set_floatx("float16")

@@ -33,7 +33,7 @@ def test_two_axes_are_refused():
 @pytest.mark.parametrize("mask", [ADDITIVE, ADDITIVE[:, None], ADDITIVE[:, None, None]])
 def test_float_masks_are_refused(mask):
     layer = MultiHeadAttention(2, 4)
-    with pytest.raises(ValueError, match="`attention_mask` must be boolean.*float32"):
+    with pytest.raises(ValueError, match=r"`attention_mask` must be boolean.*float32"):
         layer(TARGET, SOURCE, attention_mask=mask)
 
 

@@ -1,0 +1,40 @@
+"""The examples, with little work to do, as the README calls them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+pytestmark = pytest.mark.tensorflow_only
+
+
+def run(script, *arguments, folder):
+    result = subprocess.run(
+        [sys.executable, EXAMPLES / script, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def test_translate_trains_saves_and_exports_what_the_second_script_serves(tmp_path):
+    pytest.importorskip("sacrebleu")
+    output = run("translate.py", "--corpus", "toy", "--epochs", "1", folder=tmp_path)
+    sentence = "The cats do not buy the book."
+    lines = [line for line in output.splitlines() if sentence in line]
+    assert len(lines) == 2  # after the epoch, and at the end
+    assert "bleu=" in output
+    served = tmp_path / "models" / "es"
+    assert {path.name for path in served.iterdir()} == {"1", "model.translator"}
+    answer = run(
+        "translate_saved_model.py", served / "1", sentence, "", folder=tmp_path
+    )
+    assert answer.split("\n")[:2] == [lines[-1].split(" -> ")[1], ""]
