@@ -6,6 +6,16 @@ from keras import ops
 
 BACKEND = keras.backend.backend()
 
+# With tensors as small as the tests', threads and optimised code cost time.
+if BACKEND == "torch":
+    import torch
+
+    torch.set_num_threads(1)
+elif BACKEND == "jax":
+    import jax
+
+    jax.config.update("jax_disable_most_optimizations", True)
+
 
 def compiled(function, **options):
     """`function` compiled by the backend; PyTorch runs it as it is."""

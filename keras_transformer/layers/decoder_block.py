@@ -270,10 +270,11 @@ class DecoderBlock(TransformerBlock):
 
     def _check_memory(self, memory):
         if self.has_cross_attention != (memory is not None):
+            received = None if memory is None else tuple(memory.shape)
             raise ValueError(
                 f"A block with `cross_attention={self.has_cross_attention}` "
                 f"{'needs' if self.has_cross_attention else 'takes no'} `memory`. "
-                f"Received: memory={'None' if memory is None else memory.shape}."
+                f"Received: memory={received}."
             )
 
     def compute_output_shape(self, inputs_shape, memory_shape=None):

@@ -30,7 +30,8 @@ def token_losses(labels, logits, label_smoothing=0.0, pad_id=0):
         pad_id: label of padding.
 
     Returns:
-        float32 (batch, length), 0 at padding.
+        float32 (batch, length), 0 at padding, NaN for a label that is neither padding
+        nor in the vocabulary.
 
     Raises:
         ValueError: if the shapes of labels and logits do not fit.
@@ -38,6 +39,9 @@ def token_losses(labels, logits, label_smoothing=0.0, pad_id=0):
     check_token_shapes(labels, logits)
     labels = ops.cast(labels, "int32")
     real = real_tokens(labels, pad_id)
+    known = ops.logical_and(labels >= 0, labels < logits.shape[-1])
+    rows = ops.where(known, labels, 0)[..., None]
+    count = ops.where(known, 1.0, float("nan"))
     off = label_smoothing / logits.shape[-1]
     on = 1.0 - label_smoothing
 
@@ -45,18 +49,18 @@ def token_losses(labels, logits, label_smoothing=0.0, pad_id=0):
     def losses_of(logits):
         scores = ops.cast(logits, "float32")
         normalizer = ops.logsumexp(scores, axis=-1, keepdims=True)
-        label_scores = ops.take_along_axis(scores, labels[..., None], axis=-1)
+        label_scores = ops.take_along_axis(scores, rows, axis=-1)
         losses = normalizer - on * label_scores
         if label_smoothing:
             mean = ops.mean(scores, axis=-1, keepdims=True)
             losses = losses - label_smoothing * mean
-        losses = ops.where(real, losses[..., 0], 0.0)
+        losses = ops.where(real, losses[..., 0] * count, 0.0)
 
         def gradient(*args, upstream=None):
             (upstream,) = args if upstream is None else (upstream,)
-            hit = ops.arange(logits.shape[-1], dtype="int32") == labels[..., None]
+            hit = ops.arange(logits.shape[-1], dtype="int32") == rows
             gradient = ops.exp(scores - normalizer) - ops.where(hit, on + off, off)
-            gradient = gradient * ops.where(real, upstream, 0.0)[..., None]
+            gradient = gradient * ops.where(real, upstream * count, 0.0)[..., None]
             gradient = ops.where(real[..., None], gradient, 0.0)
             return ops.cast(gradient, logits.dtype)
 

@@ -91,12 +91,12 @@ def test_more_capacity_than_needed_changes_nothing(model):
 
 
 def test_each_source_has_the_limit_of_its_own_length(model):
-    search = GreedySearch(banned_tokens=[1])  # never ends
+    search = GreedySearch(min_length=99)  # never ends
     found = generate(model, search, max_length=24)
     assert not found["finished"].any()
     # min(2 * length + 16, 24) positions, less the start token
     assert found["lengths"][:, 0].tolist() == [23, 21, 19]
-    beams = generate(model, BeamSearch(num_beams=2, banned_tokens=[1]), max_length=24)
+    beams = generate(model, BeamSearch(num_beams=2, min_length=99), max_length=24)
     assert beams["lengths"][:, 0].tolist() == [23, 21, 19]
 
 

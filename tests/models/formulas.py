@@ -35,4 +35,6 @@ def transformer(model, source, target):
 
 
 def last_norm(model, norm, x):
-    return x if norm is None else layer_norm(x, norm, model.options["layer_norm_epsilon"])
+    return (
+        x if norm is None else layer_norm(x, norm, model.options["layer_norm_epsilon"])
+    )

@@ -59,9 +59,7 @@ CASES = [
 @pytest.mark.parametrize(("options", "counted"), CASES, ids=lambda case: str(case))
 def test_formula(options, counted):
     options = {"num_layers": (2, 1), **options}
-    model = Transformer(
-        11, hidden_dim=8, num_heads=4, intermediate_dim=20, **options
-    )
+    model = Transformer(11, hidden_dim=8, num_heads=4, intermediate_dim=20, **options)
     counted = {"layers": (2, 1), **counted}
     assert model.count_params() == formula(11, 8, 20, counted.pop("layers"), **counted)
     assert model.target_vocabulary_size == options.get("target_vocabulary_size", 11)

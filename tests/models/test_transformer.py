@@ -43,8 +43,9 @@ def test_encode_is_the_memory():
 def test_it_is_a_functional_model_that_shows_its_blocks():
     model = small_transformer(num_layers=2)
     assert set(model.input) == {"source_ids", "target_ids"}
-    assert {"source_ids": "int32", "target_ids": "int32"} == {
-        name: tensor.dtype for name, tensor in model.input.items()
+    assert {name: tensor.dtype for name, tensor in model.input.items()} == {
+        "source_ids": "int32",
+        "target_ids": "int32",
     }
     lines = []
     model.summary(print_fn=lambda line, **_: lines.append(line), line_length=100)

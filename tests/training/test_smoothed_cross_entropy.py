@@ -94,6 +94,21 @@ def test_dtypes_of_labels(dtype):
     assert float(found) == pytest.approx(mean_loss(LABELS, LOGITS), rel=1e-5)
 
 
+@pytest.mark.parametrize("wrong", [-1, 7, 100, -100])
+def test_labels_outside_the_vocabulary_are_no_other_token(wrong):
+    labels = LABELS.copy()
+    labels[1, 1] = wrong
+    loss = SmoothedCrossEntropy(0.1, reduction=None)
+    found = array_of(loss(labels, LOGITS))
+    expected = token_losses(LABELS, LOGITS, 0.1)
+    expected[1, 1] = np.nan
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    padded = SmoothedCrossEntropy(0.1, reduction=None, pad_id=wrong)
+    expected[1, 1] = 0.0
+    expected[LABELS == 0] = array_of(padded(labels, LOGITS))[LABELS == 0]
+    assert_close(padded(labels, LOGITS), expected)
+
+
 def test_large_logits_stay_finite():
     logits = LOGITS * 1000
     loss = SmoothedCrossEntropy(0.1)
