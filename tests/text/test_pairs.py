@@ -98,7 +98,11 @@ def test_missing_file_and_folder(tmp_path):
         read_pairs(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"a\tb\n", gzip.compress(b"a\tb\n" * 99)[:-9]])
+@pytest.mark.parametrize(
+    "content",
+    [b"a\tb\n", gzip.compress(b"a\tb\n" * 99)[:-9]],
+    ids=["no gzip", "cut gzip"],
+)
 def test_damaged_gzip(tmp_path, content):
     path = tmp_path / "p.tsv.gz"
     path.write_bytes(content)
