@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import keras_transformer
+
+PACKAGE = str(Path(keras_transformer.__file__).parents[1])
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 pytestmark = pytest.mark.tensorflow_only
@@ -19,7 +22,7 @@ def run(script, *arguments, folder):
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": PACKAGE},
     )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
