@@ -1,11 +1,17 @@
 """Model, tokenizers and search as one object that translates."""
 
 import logging
+import math
 
 import keras
 
 from keras_transformer.argument_checks import check_positive_integer
-from keras_transformer.decoding import BeamSearch, SequenceGenerator, SequenceScorer
+from keras_transformer.decoding import (
+    BeamSearch,
+    Search,
+    SequenceGenerator,
+    SequenceScorer,
+)
 from keras_transformer.decoding.expected_tracing import expected_tracing
 from keras_transformer.decoding.hypothesis import Hypothesis, read_hypotheses
 from keras_transformer.decoding.length_limit import capacity_for, target_limit
@@ -15,6 +21,7 @@ from keras_transformer.export import (
     write_translator,
 )
 from keras_transformer.progress import with_progress
+from keras_transformer.text.corpus import checked_pairs
 from keras_transformer.text.encoded_pairs import decode_texts
 from keras_transformer.text.sentence_batches import (
     SentenceBatches,
@@ -23,8 +30,11 @@ from keras_transformer.text.sentence_batches import (
 )
 from keras_transformer.text.special_ids import SpecialIds
 from keras_transformer.training import corpus_scores
+from keras_transformer.training.corpus_scores import check_references
 
 logger = logging.getLogger(__name__)
+
+NOT_FOUND = Hypothesis("", score=-math.inf, log_probability=-math.inf, finished=False)
 
 
 class Translator:
@@ -71,6 +81,11 @@ class Translator:
         self.tokenizer = tokenizer
         self.target_tokenizer = target_tokenizer or tokenizer
         self.search = BeamSearch() if search is None else search
+        if not isinstance(self.search, Search):
+            raise TypeError(
+                "`search` must be a search such as BeamSearch(num_beams=4). "
+                f"Received: {search!r}."
+            )
         self.max_length = check_positive_integer("max_length", max_length)
         if model.max_length is not None:
             self.max_length = min(max_length, model.max_length)
@@ -95,7 +110,14 @@ class Translator:
         """
         single = isinstance(sentences, str)
         best = self.n_best([sentences] if single else sentences, 1)
-        cut = sum(not hypotheses[0].finished for hypotheses in best)
+        lost = sum(hypotheses[0] == NOT_FOUND for hypotheses in best)
+        if lost:
+            logger.warning(
+                "%d of %d sentences have no translation: the model gives NaN.",
+                lost,
+                len(best),
+            )
+        cut = sum(not hypotheses[0].finished for hypotheses in best) - lost
         if cut:
             logger.warning(
                 "%d of %d translations were cut at the limit of length: "
@@ -116,15 +138,22 @@ class Translator:
 
         Returns:
             For each sentence a list of `Hypothesis`, the best first; fewer than `n`
-            if no more were found. A blank sentence has one blank hypothesis.
+            if no more were found. A blank sentence has one blank hypothesis; a
+            sentence for which the model gives no probabilities but NaN has one that is
+            blank and not finished, of score -inf.
 
         Raises:
-            ValueError: for an `n` that the search cannot give.
+            ValueError: for an `n` that the search cannot give, or a sentence with more
+                tokens than the model has positions.
         """
         sentences = check_sentences("sentences", sentences)
         search = self._search_for(n)
         batches = SentenceBatches(
-            sentences, self.tokenizer, self.model.end_id, self.batch_size
+            sentences,
+            self.tokenizer,
+            self.model.end_id,
+            self.batch_size,
+            self.model.max_length,
         )
         found = [[Hypothesis("")] for _ in sentences]
         for batch in with_progress(batches, len(sentences), "Translating"):
@@ -133,7 +162,7 @@ class Translator:
                 result = generator.predict_on_batch(batch.ids)
             hypotheses = read_hypotheses(result, self._special_ids, self._decode)
             for row, own in zip(batch.rows, hypotheses, strict=False):
-                found[row] = own
+                found[row] = own or [NOT_FOUND]
         return found
 
     def score(self, source, target):
@@ -149,10 +178,8 @@ class Translator:
         Raises:
             ValueError: for lists of different lengths.
         """
-        source, target = (
-            check_sentences("source", source),
-            check_sentences("target", target),
-        )
+        source = check_sentences("source", source)
+        target = check_sentences("target", target)
         if len(source) != len(target):
             raise ValueError(
                 "`source` and `target` must have the same length. "
@@ -164,7 +191,11 @@ class Translator:
         for start in range(0, len(source), self.batch_size):
             chunk = slice(start, start + self.batch_size)
             batch = pair_batch(
-                source[chunk], target[chunk], tokenizers, self._special_ids
+                source[chunk],
+                target[chunk],
+                tokenizers,
+                self._special_ids,
+                self.model.max_length,
             )
             with expected_tracing():
                 scores += self._scorer.predict_on_batch(batch)["log_probs"].tolist()
@@ -181,11 +212,18 @@ class Translator:
 
         Returns:
             `CorpusScores`: BLEU and chrF with their signatures.
+
+        Raises:
+            ImportError: without sacrebleu.
+            ValueError: for what is no pair of strings, or a source without reference.
         """
-        sources = list(pairs)
         if references is None:
-            references = [[target] for _, target in sources]
-            sources = [source for source, _ in sources]
+            checked = list(checked_pairs("pairs", pairs))
+            sources = [source for source, _ in checked]
+            references = [[target] for _, target in checked]
+        else:
+            sources = check_sentences("pairs", pairs)
+        check_references(sources, references)  # before the long work
         return corpus_scores(
             self(sources), references, tokenize=tokenize, lowercase=lowercase
         )
@@ -234,6 +272,10 @@ class Translator:
         options = {"search": self.search, "max_length": self.max_length, **options}
         tokenizers = self.tokenizer, self.target_tokenizer
         export_saved_model(path, self.model, *tokenizers, **options)
+
+    def __getstate__(self):
+        """Leave compiled functions out of copies and pickles."""
+        return {**self.__dict__, "_generators": {}, "_scorer": None}
 
     def _search_for(self, n):
         config = self.search.get_config()

@@ -36,3 +36,13 @@ def fresh_keras_state():
     keras.config.set_dtype_policy(dtype_policy)
     keras.config.set_floatx(floatx)
     keras.utils.clear_session(free_memory=False)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forget_compiled_functions():
+    """Free what JAX compiled for a test module: it keeps all, gigabytes by the end."""
+    yield
+    if keras.backend.backend() == "jax":
+        import jax
+
+        jax.clear_caches()

@@ -1,5 +1,6 @@
 """`Translator`: order, batches, scores, files and errors."""
 
+import copy
 import logging
 import zipfile
 
@@ -7,7 +8,13 @@ import keras
 import numpy as np
 import pytest
 
-from keras_transformer import GreedySearch, Transformer, Translator
+from keras_transformer import (
+    BeamSearch,
+    GreedySearch,
+    LearnedPositionalEncoding,
+    Transformer,
+    Translator,
+)
 from tests.translators import (
     VOCABULARY_SIZE,
     sentences,
@@ -186,11 +193,88 @@ def test_wrong_types_are_named():
         small_translator(search=GreedySearch()).n_best(["a"], 2)
 
 
+def limited_translator(length=20, **options):
+    """A translator whose model has learned positions, not a power of two."""
+    model = small_model(position="learned", max_length=length)
+    return Translator(model, toy_tokenizer(), **options)
+
+
+def text_of(tokens, translator):
+    """A text of that many tokens."""
+    text = ""
+    while len(translator.tokenizer.tokenize([text])[0]) < tokens:
+        text += "!"
+    assert len(translator.tokenizer.tokenize([text])[0]) == tokens
+    return text
+
+
 def test_a_limited_model_limits_the_translator():
-    model = small_model(position="learned", max_length=12)
-    translator = Translator(model, toy_tokenizer(), max_length=100)
-    assert translator.max_length == 12
-    assert len(translator(["Yes"])) == 1
+    translator = limited_translator(max_length=100)
+    assert translator.max_length == 20
+    longest = text_of(19, translator)  # and the end
+    assert len(translator([longest, "Yes"])) == 2
+    assert translator.score([longest], ["Yes"])[0] < 0
+    assert translator(["Yes", longest])[0] == translator("Yes")
+
+
+def test_a_sentence_longer_than_the_positions_is_named():
+    translator = limited_translator()
+    too_long = text_of(20, translator)
+    with pytest.raises(ValueError, match=r"at most 19 tokens.*20 tokens at index 1"):
+        translator(["Yes", too_long])
+    with pytest.raises(ValueError, match=r"at most 19 tokens.*20 tokens at index 0"):
+        translator.score(["Yes"], [too_long])
+
+
+def test_a_layer_of_learned_positions_limits_as_well():
+    model = small_model(position=LearnedPositionalEncoding(20))
+    assert model.max_length == 20
+    assert Translator(model, toy_tokenizer()).max_length == 20
+
+
+def test_a_model_of_nan_gives_no_translation_and_says_so(caplog):
+    translator = small_translator()
+    model = translator.model
+    model.set_weights([weight * np.nan for weight in model.get_weights()])
+    with caplog.at_level(logging.WARNING):
+        assert translator([*sentences(2), ""]) == ["", "", ""]
+    assert "2 of 3 sentences have no translation: the model gives NaN" in caplog.text
+    assert "were cut" not in caplog.text
+    found = translator.n_best(sentences(1))[0][0]
+    assert not found.finished
+    assert found.score == -np.inf
+
+
+def test_half_a_surrogate_pair_is_named():
+    with pytest.raises(ValueError, match=r"valid Unicode.*at index 1: '\\ud800'"):
+        small_translator()(["a", "\ud800"])
+
+
+def test_what_is_no_pair_or_has_no_reference_is_named_before_the_work():
+    translator = small_translator()
+    with pytest.raises(ValueError, match=r"pairs of strings.*at index 0: 'ab'"):
+        translator.evaluate(["ab", "cd"])
+    with pytest.raises(ValueError, match=r"at least one string.*'x' at index 0"):
+        translator.evaluate(["a"], ["x"])
+    with pytest.raises(ValueError, match=r"same length.*2 and 1"):
+        translator.evaluate(["a", "b"], [["x"]])
+
+
+@pytest.mark.parametrize("search", ["beam", BeamSearch])
+def test_what_is_no_search_is_refused(search):
+    with pytest.raises(TypeError, match="`search` must be a search such as"):
+        small_translator(search=search)
+
+
+def test_a_used_translator_can_be_copied():
+    translator = small_translator(search=GreedySearch(), max_length=8)
+    expected = translator(sentences(2))
+    assert copy.copy(translator)(sentences(2)) == expected
+
+
+def test_saving_to_a_folder_is_refused(tmp_path):
+    with pytest.raises(IsADirectoryError, match="`path` must be a file name"):
+        small_translator().save(tmp_path)
 
 
 @pytest.mark.skipif(keras.backend.backend() == "tensorflow", reason="exports there")

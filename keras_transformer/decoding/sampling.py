@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer.argument_checks import check_positive_integer
+from keras_transformer.argument_checks import check_number, check_positive_integer
 from keras_transformer.decoding.prompt import check_natural_number
 from keras_transformer.decoding.search import Search
 from keras_transformer.decoding.selection import pick, top
@@ -74,6 +74,7 @@ class Sampling(Search):
             no_repeat_ngram=no_repeat_ngram,
             banned_tokens=banned_tokens,
         )
+        check_number("temperature", temperature)
         if not 0 < temperature < float("inf"):
             raise ValueError(
                 f"`temperature` must be above 0 and finite. Received: {temperature}."

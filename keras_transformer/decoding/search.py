@@ -2,6 +2,7 @@
 
 import abc
 
+from keras_transformer.argument_checks import check_number
 from keras_transformer.decoding.constraints import Constraints
 from keras_transformer.decoding.prompt import Prompt
 from keras_transformer.decoding.step_function import StepFunction
@@ -30,6 +31,7 @@ class Search(abc.ABC):
         no_repeat_ngram=0,
         banned_tokens=(),
     ):
+        check_number("length_penalty", length_penalty)
         if not abs(length_penalty) < float("inf"):
             raise ValueError(
                 f"`length_penalty` must be finite. Received: {length_penalty}."

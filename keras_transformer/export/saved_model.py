@@ -4,9 +4,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from keras_transformer.argument_checks import check_positive_integer
+from keras_transformer.decoding import Sampling
 from keras_transformer.export.serving_functions import ServingFunctions
 from keras_transformer.export.warm_up import write_warm_up
 from keras_transformer.text.optional_imports import require
+from keras_transformer.text.sentence_batches import check_sentences
 
 WARM_UP_TEXTS = (["Hello."], ["Hello.", "How are you?", "", "Good night."])
 
@@ -43,18 +46,27 @@ def export_saved_model(
         search: the search of the text and id signatures.
         max_length: largest number of target positions; bounds the work of a request.
         warm_up: requests that the server answers before others, a list of lists of
-            strings. They are answered here first.
+            strings. They are answered here first. Empty for none.
 
     Raises:
         FileExistsError: if `path` exists.
         RuntimeError: on another backend than TensorFlow.
-        ValueError: for a tokenizer without a SentencePiece model.
+        ValueError: for a tokenizer without a SentencePiece model, a sampling search
+            without a seed, warm-up requests that are no lists of strings, or a
+            `max_length` below 1.
     """
     path = Path(path)
     if path.exists():
         raise FileExistsError(
             f"`path` must not exist yet: give the next version number. "
             f"Received: {str(path)!r}."
+        )
+    max_length = check_positive_integer("max_length", max_length)
+    warm_up = _checked_warm_up(warm_up)
+    if isinstance(search, Sampling) and not isinstance(search.seed, int):
+        raise ValueError(
+            "`search` must have an integer seed to be exported; each request then "
+            f"draws the same. Received: {search!r}."
         )
     tf = require("tensorflow", "export")
     functions = ServingFunctions(
@@ -78,3 +90,11 @@ def export_saved_model(
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
+
+
+def _checked_warm_up(warm_up):
+    if isinstance(warm_up, str):
+        raise TypeError(
+            f"`warm_up` must be a list of lists of strings. Received: {warm_up!r}."
+        )
+    return [check_sentences("warm_up", batch) for batch in warm_up or ()]

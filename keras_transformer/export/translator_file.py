@@ -23,8 +23,15 @@ def write_translator(path, model, tokenizers, config):
         model: a Keras model.
         tokenizers: dictionary of KerasHub tokenizers by role.
         config: dictionary of plain values and Keras configs.
+
+    Raises:
+        IsADirectoryError: if `path` is a folder.
     """
     path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(
+            f"`path` must be a file name. Received: {str(path)!r}, a folder."
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         folder = Path(folder)

@@ -15,6 +15,7 @@ from keras_transformer.layers.key_value_cache import (
     visible_keys,
     write_cache,
 )
+from keras_transformer.layers.sequence_shape import check_sequence_shape
 from keras_transformer.layers.transformer_block import TransformerBlock
 
 
@@ -63,6 +64,7 @@ class DecoderBlock(TransformerBlock):
 
     def build(self, inputs_shape, memory_shape=None):
         """Create the sublayers for the width of the inputs."""
+        check_sequence_shape(inputs_shape)
         width = inputs_shape[-1]
         self.self_attention = self._make_attention(
             "self_attention", width, position=self.position, attention=self.attention
@@ -176,6 +178,11 @@ class DecoderBlock(TransformerBlock):
             A dictionary of `"self"` and, with cross-attention, `"cross"`; each holds
             `"key"` and `"value"` (batch, positions, heads, head_dim).
         """
+        if not self.built:
+            raise ValueError(
+                "A block must be built before `start`: call it once, or `build` it. "
+                f"Received: {self.name}, not built."
+            )
         self._check_memory(memory)
         if batch_size is None:
             if memory is None:

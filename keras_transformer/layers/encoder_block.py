@@ -7,6 +7,7 @@ from keras_transformer.attention import (
     as_padding_mask,
     combine_masks,
 )
+from keras_transformer.layers.sequence_shape import check_sequence_shape
 from keras_transformer.layers.transformer_block import TransformerBlock
 
 
@@ -49,6 +50,7 @@ class EncoderBlock(TransformerBlock):
 
     def build(self, inputs_shape):
         """Create the sublayers for the width of the inputs."""
+        check_sequence_shape(inputs_shape)
         self.self_attention = self._make_attention(
             "self_attention",
             inputs_shape[-1],

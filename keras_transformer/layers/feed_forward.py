@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_transformer.argument_checks import check_positive_integer, check_rate
 from keras_transformer.layers.initialization import initializer_for
+from keras_transformer.layers.sequence_shape import check_sequence_shape
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -62,6 +63,7 @@ class FeedForward(keras.layers.Layer):
 
     def build(self, inputs_shape):
         """Create the two maps."""
+        check_sequence_shape(inputs_shape)
         width = inputs_shape[-1]
         self.intermediate = self._linear(self.intermediate_dim, "intermediate")
         self.intermediate.build((None, width))

@@ -4,6 +4,10 @@ import keras
 from keras import ops
 
 from keras_transformer.argument_checks import check_positive_integer
+from keras_transformer.layers.sequence_shape import (
+    check_floating,
+    check_sequence_shape,
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -39,6 +43,7 @@ class LearnedPositionalEncoding(keras.layers.Layer):
 
     def build(self, inputs_shape):
         """Create the table (max_length, width)."""
+        check_sequence_shape(inputs_shape)
         self.embeddings = self.add_weight(
             name="embeddings",
             shape=(self.max_length, inputs_shape[-1]),
@@ -57,6 +62,7 @@ class LearnedPositionalEncoding(keras.layers.Layer):
             a compiled function runs, rows past the table are NaN (or an error of the
             backend), never another position's vector.
         """
+        check_floating(inputs)
         self._check_length(inputs.shape[1], start_index)
         length = ops.shape(inputs)[1]
         position = ops.arange(length, dtype="int32") + start_index

@@ -23,6 +23,7 @@ from keras_transformer.layers.position_seam import (
     rotated,
     score_bias,
 )
+from keras_transformer.layers.sequence_shape import check_sequence_shape
 
 KERNELS = {"dot_product": dot_product_attention}
 
@@ -120,6 +121,8 @@ class MultiHeadAttention(keras.layers.Layer):
 
     def build(self, query_shape, value_shape, key_shape=None):
         """Create the four projections."""
+        for name, shape in (("query", query_shape), ("value", value_shape)):
+            check_sequence_shape(shape, name)
         heads, kv_heads = self.num_heads, self.num_key_value_heads
         self.query_dense = self._project_in("query", heads, self.key_dim)
         self.key_dense = self._project_in("key", kv_heads, self.key_dim)

@@ -5,6 +5,10 @@ import numpy as np
 from keras import ops
 
 from keras_transformer.argument_checks import check_number, check_positive_number
+from keras_transformer.layers.sequence_shape import (
+    check_floating,
+    check_sequence_shape,
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -25,7 +29,8 @@ class PositionalEncoding(keras.layers.Layer):
         scale: factor of the encoding before it is added.
 
     Raises:
-        ValueError: if `max_wavelength` is not above 0, or `scale` is no number.
+        ValueError: if `max_wavelength` is not above 0, or `scale` is no number; for
+            inputs that are not (batch, length, width), or are integers.
 
     Examples:
         >>> import numpy as np
@@ -44,6 +49,10 @@ class PositionalEncoding(keras.layers.Layer):
         self.max_wavelength = check_positive_number("max_wavelength", max_wavelength)
         self.scale = check_number("scale", scale)
 
+    def build(self, inputs_shape):
+        """Check the shape; there are no weights."""
+        check_sequence_shape(inputs_shape)
+
     def call(self, inputs, start_index=0):
         """Add the encoding.
 
@@ -54,6 +63,7 @@ class PositionalEncoding(keras.layers.Layer):
         Returns:
             A tensor of the inputs' shape, in the compute dtype.
         """
+        check_floating(inputs)
         length, width = ops.shape(inputs)[1], inputs.shape[-1]
         encoding = self.encode(length, width, start_index)
         return inputs + ops.cast(encoding, inputs.dtype)

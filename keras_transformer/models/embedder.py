@@ -1,6 +1,7 @@
 """From token ids to the input of a stack of blocks."""
 
 import keras
+from keras import ops
 
 from keras_transformer.models.assembly import input_position
 
@@ -17,6 +18,7 @@ class Embedder:
 
     def __init__(self, embedding, side, options, policy):
         self.embedding = embedding
+        self.pad_id = options["pad_id"]
         self.position = input_position(
             options["position"], options["max_length"], f"{side}_position", policy
         )
@@ -27,12 +29,20 @@ class Embedder:
             name=f"{side}_dropout",
         )
 
+    @property
+    def max_length(self):
+        """Number of positions, `None` without a limit."""
+        return getattr(self.position, "max_length", None)
+
     def __call__(self, ids, start_index=0):
         """Embed ids (batch, length) from position `start_index` on."""
         x = self.embedding(ids)
         if self.position is not None:
             start = {} if _is_zero(start_index) else {"start_index": start_index}
             x = self.position(x, **start)
+        if self.max_length is not None:
+            # Padding may lie past the last position, where vectors are NaN.
+            x = ops.where(ops.not_equal(ids, self.pad_id)[..., None], x, 0.0)
         return self.dropout(x)
 
 

@@ -2,8 +2,12 @@
 
 import keras
 
-from keras_transformer.argument_checks import check_positive_integer, check_rate
-from keras_transformer.models.assembly import check_special_ids
+from keras_transformer.argument_checks import (
+    check_positive_integer,
+    check_positive_number,
+    check_rate,
+)
+from keras_transformer.models.assembly import check_special_ids, layer_counts
 from keras_transformer.models.transformer_parts import TransformerParts
 
 
@@ -39,7 +43,8 @@ class Transformer(keras.Model):
         position: `"sinusoidal"`, `"learned"`, `None`; a layer to call on the scaled
             embeddings; or one that works in self-attention (`MultiHeadAttention`'s
             `position`).
-        max_length: number of learned positions; for `position="learned"` only.
+        max_length: number of learned positions; for `position="learned"` only. Data
+            to train on must not be longer: `TranslationData(max_length=...)`.
         pad_id: id of padding.
         end_id: id that ends a sequence.
         start_id: id that a target begins with.
@@ -101,16 +106,20 @@ class Transformer(keras.Model):
                 if target_vocabulary_size is None
                 else target_vocabulary_size
             ),
-            "num_layers": num_layers,
+            "num_layers": layer_counts(num_layers),
             "hidden_dim": check_positive_integer("hidden_dim", hidden_dim),
-            "num_heads": num_heads,
-            "intermediate_dim": intermediate_dim,
+            "num_heads": check_positive_integer("num_heads", num_heads),
+            "intermediate_dim": check_positive_integer(
+                "intermediate_dim", intermediate_dim
+            ),
             "dropout": check_rate("dropout", dropout),
-            "attention_dropout": attention_dropout,
+            "attention_dropout": check_rate("attention_dropout", attention_dropout),
             "activation": activation,
             "normalize_first": normalize_first,
             "normalization": normalization,
-            "layer_norm_epsilon": layer_norm_epsilon,
+            "layer_norm_epsilon": check_positive_number(
+                "layer_norm_epsilon", layer_norm_epsilon
+            ),
             "use_bias": use_bias,
             "num_key_value_heads": num_key_value_heads,
             "tie_embeddings": tie_embeddings,
@@ -152,7 +161,8 @@ class Transformer(keras.Model):
     @property
     def max_length(self):
         """Number of positions that the model can hold, `None` without a limit."""
-        return self.options["max_length"]
+        limits = self.parts.source.max_length, self.parts.target.max_length
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def encode(self, source_ids):
         """Encode a source.

@@ -181,4 +181,16 @@ def checked_pairs(name: str, pairs: Iterable[Pair]) -> Iterable[Pair]:
                 f"`{name}` must hold pairs of strings. Received at index {index}: "
                 f"{pair!r}."
             )
+        for side in pair:
+            check_unicode(name, index, side)
         yield pair[0], pair[1]
+
+
+def check_unicode(name: str, index: int, text: str) -> None:
+    """Refuses half of a surrogate pair, which cannot be written as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"`{name}` must hold valid Unicode. Received at index {index}: {text!r}."
+        ) from error

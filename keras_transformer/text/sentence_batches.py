@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from keras_transformer.text.corpus import check_unicode
 from keras_transformer.text.encoded_pairs import EncodedTexts
 
 SHORTEST = 8  # positions of the smallest batches
@@ -20,7 +21,18 @@ def check_sentences(name, sentences):
                 f"`{name}` must be a list of strings. "
                 f"Received: {sentence!r} at index {number}."
             )
+        check_unicode(name, number, sentence)
     return sentences
+
+
+def _check_lengths(lengths, max_length):
+    if max_length is None or not len(lengths) or lengths.max() < max_length:
+        return
+    number = int(np.argmax(lengths))
+    raise ValueError(
+        f"A sentence must have at most {max_length - 1} tokens for a model with "
+        f"{max_length} positions. Received: {lengths[number]} tokens at index {number}."
+    )
 
 
 class SentenceBatch(NamedTuple):
@@ -47,11 +59,24 @@ class SentenceBatches:
         tokenizer: a KerasHub tokenizer of text to integer ids.
         end_id: id that ends a sentence.
         batch_size: largest number of rows.
+        max_length: number of positions of the model, `None` without a limit.
+
+    Raises:
+        ValueError: for a sentence that is too long for the model.
     """
 
-    def __init__(self, sentences: list[str], tokenizer: Any, end_id: int, batch_size):
+    def __init__(
+        self,
+        sentences: list[str],
+        tokenizer: Any,
+        end_id: int,
+        batch_size: int,
+        max_length: int | None = None,
+    ):
         self.encoded = EncodedTexts.from_texts(sentences, tokenizer)
         self._end_id = end_id
+        _check_lengths(self.encoded.lengths, max_length)
+        self._max_length = max_length
         lengths = self.encoded.lengths + 1
         filled = np.array([bool(sentence.strip()) for sentence in sentences], bool)
         filled &= self.encoded.lengths > 0
@@ -68,6 +93,8 @@ class SentenceBatches:
             padded = np.append(
                 rows, np.repeat(rows[-1], _ceiling(len(rows)) - len(rows))
             )
+            if self._max_length is not None:
+                width = min(width, self._max_length)
             ids, ends = self.encoded.dense(padded, (len(padded), width))
             ids[np.arange(len(padded)), ends] = self._end_id
             yield SentenceBatch(rows, ids)
@@ -91,7 +118,7 @@ def _ceiling(number):
     return 1 << (number - 1).bit_length()
 
 
-def pair_batch(sources, targets, tokenizers, special_ids):
+def pair_batch(sources, targets, tokenizers, special_ids, max_length=None):
     """Make the arrays to score given translations.
 
     Args:
@@ -99,15 +126,21 @@ def pair_batch(sources, targets, tokenizers, special_ids):
         targets: list of their translations.
         tokenizers: the source's tokenizer and the target's.
         special_ids: `SpecialIds`.
+        max_length: number of positions of the model, `None` without a limit.
 
     Returns:
         `{"source_ids", "target_ids", "labels"}`, int32 (batch, length). Lengths are
         rounded up to powers of two.
+
+    Raises:
+        ValueError: for a sentence that is too long for the model.
     """
     sides = []
     for texts, tokenizer in zip((sources, targets), tokenizers, strict=True):
         encoded = EncodedTexts.from_texts(texts, tokenizer)
+        _check_lengths(encoded.lengths, max_length)
         width = _ceiling(max(int(encoded.lengths.max()) + 1, SHORTEST))
+        width = width if max_length is None else min(width, max_length)
         sides.append((encoded, (len(texts), width)))
     rows = np.arange(len(sources))
     source_ids, ends = sides[0][0].dense(rows, sides[0][1])

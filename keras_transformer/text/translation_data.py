@@ -35,7 +35,8 @@ class TranslationData:
     tokens.
 
     Batches and their order are drawn anew for each epoch, from the seed and the
-    number of the epoch alone. To resume, set `epoch` before `fit`.
+    number of the epoch alone. To resume, set `epoch` before `fit`. An epoch that is
+    not read to its end is dealt again from its beginning.
 
     Args:
         corpus: A `Corpus`, or any iterable of `(source, target)` strings.

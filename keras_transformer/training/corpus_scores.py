@@ -46,17 +46,7 @@ def corpus_scores(translations, references, *, tokenize="13a", lowercase=False):
 
     Reference: Post, 2018, "A Call for Clarity in Reporting BLEU Scores".
     """
-    if not translations or len(translations) != len(references):
-        raise ValueError(
-            "`translations` and `references` must be lists of the same length, at "
-            f"least 1. Received: {len(translations)} and {len(references)}."
-        )
-    for number, answers in enumerate(references):
-        if isinstance(answers, str) or not answers:
-            raise ValueError(
-                "`references` must hold a list of at least one string for each "
-                f"translation. Received: {answers!r} at index {number}."
-            )
+    check_references(translations, references)
     metrics = _sacrebleu().metrics
     bleu = metrics.BLEU(tokenize=tokenize, lowercase=lowercase)
     chrf = metrics.CHRF()
@@ -72,6 +62,22 @@ def corpus_scores(translations, references, *, tokenize="13a", lowercase=False):
         chrf_signature=str(chrf.get_signature()),
         sentences=len(translations),
     )
+
+
+def check_references(sentences, references):
+    """Raise an error unless there is a list of references for each sentence."""
+    if not sentences or len(sentences) != len(references):
+        raise ValueError(
+            "Sentences and `references` must be lists of the same length, at least 1. "
+            f"Received: {len(sentences)} and {len(references)}."
+        )
+    for number, answers in enumerate(references):
+        if isinstance(answers, str) or not answers:
+            raise ValueError(
+                "`references` must hold a list of at least one string for each "
+                f"sentence. Received: {answers!r} at index {number}."
+            )
+    _sacrebleu()
 
 
 def _sacrebleu():

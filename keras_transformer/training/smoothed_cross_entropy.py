@@ -17,7 +17,9 @@ class SmoothedCrossEntropy(keras.losses.Loss):
     ```
 
     Padding counts nowhere: neither in the sum, nor in the number, nor in a gradient,
-    whatever stands in its logits. A batch of padding only has the loss 0.
+    whatever stands in its logits. A batch of padding only has the loss 0. To weigh
+    tokens, give `fit` a `sample_weight`: its `class_weight` is not made for labels of
+    sequences.
 
     Args:
         label_smoothing: share epsilon of the probability that is spread over the whole

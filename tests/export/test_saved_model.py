@@ -8,10 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keras_transformer import GreedySearch, Translator
+from keras_transformer import GreedySearch, Sampling, Translator
 from keras_transformer.export import export_saved_model
 from keras_transformer.export.warm_up import WARM_UP
-from tests.translators import sentences, small_model, small_translator, toy_corpus
+from tests.translators import (
+    sentences,
+    small_model,
+    small_translator,
+    toy_corpus,
+    toy_tokenizer,
+)
 
 pytestmark = pytest.mark.tensorflow_only
 
@@ -205,6 +211,30 @@ def test_other_tokenizers_are_refused(tmp_path):
         export_saved_model(
             tmp_path / "1", small_model(), Words(), search=GreedySearch()
         )
+
+
+@pytest.mark.parametrize("warm_up", ["Hello", ["Hello"]])
+def test_warm_up_requests_must_be_lists_of_strings(tmp_path, warm_up):
+    with pytest.raises(TypeError, match="`warm_up` must be a list of"):
+        small_translator().export(tmp_path / "1", warm_up=warm_up)
+
+
+def test_sampling_without_a_seed_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="`search` must have an integer seed"):
+        small_translator(search=Sampling()).export(tmp_path / "1")
+
+
+def test_a_text_too_long_for_the_positions_leaves_its_neighbours_alone(tmp_path):
+    import tensorflow as tf
+
+    model = small_model(position="learned", max_length=20)
+    translator = Translator(model, toy_tokenizer(), search=GreedySearch())
+    translator.export(tmp_path / "1", warm_up=[])
+    loaded = tf.saved_model.load(str(tmp_path / "1"))
+    texts, scores = translate(loaded, ["Yes", "?!" * 20])
+    assert texts == [translator("Yes"), ""]
+    assert np.isfinite(scores[0])
+    assert scores[1] == -np.inf
 
 
 TRAIN_ON_JAX = """
