@@ -8,6 +8,7 @@ from keras_transformer.attention.masks import (
     causal_mask,
     combine_masks,
     key_mask,
+    real_positions,
 )
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "combine_masks",
     "dot_product_attention",
     "key_mask",
+    "real_positions",
 ]

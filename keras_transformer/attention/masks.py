@@ -69,6 +69,20 @@ def as_attention_mask(mask, name="attention_mask"):
     )
 
 
+def real_positions(padding_mask, mask, prefix=""):
+    """Combine an explicit padding mask with a Keras mask, both (batch, length).
+
+    Args:
+        padding_mask: the explicit one, or `None`.
+        mask: the one that Keras passes along, or `None`.
+        prefix: what the arguments' names begin with, for errors.
+    """
+    return combine_masks(
+        as_padding_mask(padding_mask, f"{prefix}padding_mask"),
+        as_padding_mask(mask, f"{prefix}mask"),
+    )
+
+
 def key_mask(padding_mask, name="padding_mask"):
     """Turn (batch, length) padding into a (batch, 1, 1, length) mask of keys."""
     mask = as_padding_mask(padding_mask, name)

@@ -8,6 +8,7 @@ from keras_transformer.attention import (
     as_padding_mask,
     combine_masks,
     key_mask,
+    real_positions,
 )
 from keras_transformer.layers.key_value_cache import (
     empty_cache,
@@ -16,6 +17,7 @@ from keras_transformer.layers.key_value_cache import (
     write_cache,
 )
 from keras_transformer.layers.sequence_shape import check_sequence_shape
+from keras_transformer.layers.shared_memory import attend_shared
 from keras_transformer.layers.transformer_block import TransformerBlock
 
 
@@ -129,36 +131,27 @@ class DecoderBlock(TransformerBlock):
             "return_attention_scores": return_attention_scores,
             "training": training,
         }
-        around = self.self_attention_residual
-        x = around.enter(inputs)
-        attended = self.self_attention(
-            x,
-            x,
-            key_mask=combine_masks(
-                as_padding_mask(padding_mask), as_padding_mask(mask, "mask")
-            ),
+        x, scores = self._attend(
+            self.self_attention,
+            self.self_attention_residual,
+            inputs,
+            key_mask=real_positions(padding_mask, mask),
             attention_mask=attention_mask,
             use_causal_mask=use_causal_mask,
             **options,
         )
-        update, *scores = attended if return_attention_scores else (attended,)
-        x = around(inputs, update, training=training)
         if self.has_cross_attention:
-            around = self.cross_attention_residual
-            attended = self.cross_attention(
-                around.enter(x),
+            x, more = self._attend(
+                self.cross_attention,
+                self.cross_attention_residual,
+                x,
                 memory,
-                key_mask=combine_masks(
-                    as_padding_mask(memory_padding_mask, "memory_padding_mask"),
-                    as_padding_mask(memory_mask, "memory_mask"),
-                ),
+                key_mask=real_positions(memory_padding_mask, memory_mask, "memory_"),
                 attention_mask=as_attention_mask(
                     memory_attention_mask, "memory_attention_mask"
                 ),
                 **options,
             )
-            update, *more = attended if return_attention_scores else (attended,)
-            x = around(x, update, training=training)
             scores += more
         x = self._transform(x, training)
         return (x, *scores) if return_attention_scores else x
@@ -246,34 +239,19 @@ class DecoderBlock(TransformerBlock):
         update, *scores = attended if return_attention_scores else (attended,)
         y = around(x, update)
         if self.has_cross_attention:
-            y, *more = self._step_across(
+            y, *more = attend_shared(
+                self.cross_attention,
+                self.cross_attention_residual,
                 y,
                 cache["cross"],
-                memory_padding_mask,
-                hypotheses,
-                return_attention_scores,
+                mask=key_mask(memory_padding_mask, "memory_padding_mask"),
+                hypotheses=hypotheses,
+                return_attention_scores=return_attention_scores,
             )
             scores += more
         y = stop_at_overflow(self._transform(y), stored["key"], index)
         cache = {**cache, "self": stored}
         return (y, cache, tuple(scores)) if return_attention_scores else (y, cache)
-
-    def _step_across(self, x, cross, padding_mask, hypotheses, return_scores):
-        # Attention treats each query by itself: the hypotheses of a source can stand
-        # side by side as further queries, and need no copy of keys and values.
-        rows, new, width = ops.shape(x)[0], x.shape[1], x.shape[2]
-        x = ops.reshape(x, (-1, hypotheses * new, width))
-        around = self.cross_attention_residual
-        attended = self.cross_attention.attend(
-            around.enter(x),
-            cross["key"],
-            cross["value"],
-            mask=key_mask(padding_mask, "memory_padding_mask"),
-            return_attention_scores=return_scores,
-        )
-        update, *scores = attended if return_scores else (attended,)
-        x = ops.reshape(around(x, update), (rows, new, width))
-        return x, *(_by_hypothesis(s, hypotheses, new) for s in scores)
 
     def _check_memory(self, memory):
         if self.has_cross_attention != (memory is not None):
@@ -312,11 +290,3 @@ class DecoderBlock(TransformerBlock):
     def get_config(self):
         """Return the constructor's arguments."""
         return {**super().get_config(), "cross_attention": self.has_cross_attention}
-
-
-def _by_hypothesis(scores, hypotheses, new):
-    """Bring (sources, heads, hypotheses * new, source) to one row a hypothesis."""
-    heads, source = scores.shape[1], ops.shape(scores)[3]
-    scores = ops.reshape(scores, (-1, heads, hypotheses, new, source))
-    scores = ops.transpose(scores, (0, 2, 1, 3, 4))
-    return ops.reshape(scores, (-1, heads, new, source))

@@ -5,7 +5,7 @@ import keras
 from keras_transformer.attention import (
     as_attention_mask,
     as_padding_mask,
-    combine_masks,
+    real_positions,
 )
 from keras_transformer.layers.sequence_shape import check_sequence_shape
 from keras_transformer.layers.transformer_block import TransformerBlock
@@ -87,22 +87,17 @@ class EncoderBlock(TransformerBlock):
             length, length). What stands at padded positions is not defined, and does
             not reach real ones.
         """
-        around_attention = self.self_attention_residual
-        x = around_attention.enter(inputs)
-        attended = self.self_attention(
-            x,
-            x,
-            key_mask=combine_masks(
-                as_padding_mask(padding_mask), as_padding_mask(mask, "mask")
-            ),
+        x, scores = self._attend(
+            self.self_attention,
+            self.self_attention_residual,
+            inputs,
+            key_mask=real_positions(padding_mask, mask),
             attention_mask=attention_mask,
             return_attention_scores=return_attention_scores,
             training=training,
         )
-        update, scores = attended if return_attention_scores else (attended, None)
-        x = around_attention(inputs, update, training=training)
         x = self._transform(x, training)
-        return (x, scores) if return_attention_scores else x
+        return (x, *scores) if return_attention_scores else x
 
     def compute_output_shape(self, inputs_shape):
         """Shape of the inputs."""

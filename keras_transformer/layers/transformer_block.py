@@ -108,6 +108,18 @@ class TransformerBlock(keras.layers.Layer):
         self.feed_forward_residual = self._make_residual("feed_forward_residual")
         self.feed_forward_residual.build(shape)
 
+    def _attend(self, attention, around, x, memory=None, **options):
+        """Attend to `memory`, or `x` to itself, with the residual around it.
+
+        Returns:
+            The new `x`, and a list of the scores if they are asked for.
+        """
+        entered = around.enter(x)
+        memory = entered if memory is None else memory
+        attended = attention(entered, memory, **options)
+        update, *scores = attended if isinstance(attended, tuple) else (attended,)
+        return around(x, update, training=options.get("training")), scores
+
     def _transform(self, x, training=None):
         around = self.feed_forward_residual
         update = self.feed_forward(around.enter(x), training=training)
