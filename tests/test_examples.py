@@ -34,8 +34,8 @@ def test_translate_trains_saves_and_exports_what_the_second_script_serves(tmp_pa
     sentence = "The cats do not buy the book."
     lines = [line for line in output.splitlines() if sentence in line]
     assert len(lines) == 2  # after the epoch, and at the end
-    assert "bleu=" in output
-    served = tmp_path / "models" / "es"
+    assert "BLEU " in output
+    served = tmp_path / "models" / "toy"
     assert {path.name for path in served.iterdir()} == {"1", "model.translator"}
     answer = run(
         "translate_saved_model.py", served / "1", sentence, "", folder=tmp_path

@@ -187,6 +187,8 @@ def test_wrong_types_are_named():
         translator(["a", None])
     with pytest.raises(TypeError, match=r"`sentences` must be.*b'a'"):
         translator(b"a")
+    with pytest.raises(TypeError, match=r"`sentences` must be.*Received: 3"):
+        translator(3)
     with pytest.raises(ValueError, match=r"same length.*2 and 1"):
         translator.score(["a", "b"], ["c"])
     with pytest.raises(ValueError, match="`n` must be 1 with GreedySearch"):

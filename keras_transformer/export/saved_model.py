@@ -1,5 +1,6 @@
 """Export of a translator as a SavedModel."""
 
+import logging
 import shutil
 import tempfile
 from pathlib import Path
@@ -10,6 +11,8 @@ from keras_transformer.export.serving_functions import ServingFunctions
 from keras_transformer.export.warm_up import write_warm_up
 from keras_transformer.text.optional_imports import require
 from keras_transformer.text.sentence_batches import check_sentences
+
+logger = logging.getLogger(__name__)
 
 WARM_UP_TEXTS = (["Hello."], ["Hello.", "How are you?", "", "Good night."])
 
@@ -67,6 +70,12 @@ def export_saved_model(
         raise ValueError(
             "`search` must have an integer seed to be exported; each request then "
             f"draws the same. Received: {search!r}."
+        )
+    if not path.name.isdigit():
+        logger.warning(
+            "TensorFlow Serving takes only folders whose name is a number, such as "
+            "models/es/1, for versions. Received: %s",
+            path,
         )
     tf = require("tensorflow", "export")
     functions = ServingFunctions(

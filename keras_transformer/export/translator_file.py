@@ -72,7 +72,10 @@ def read_translator(path):
     """
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"`path` must be a file. Received: {str(path)!r}.")
+        hint = ", a folder; an exported model is read by TensorFlow" * path.is_dir()
+        raise FileNotFoundError(
+            f"`path` must be a file. Received: {str(path)!r}{hint}."
+        )
     if not zipfile.is_zipfile(path):
         raise ValueError(f"`path` must be a saved Translator. Received: {str(path)!r}.")
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(path) as archive:

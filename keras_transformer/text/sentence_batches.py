@@ -12,7 +12,7 @@ SHORTEST = 8  # positions of the smallest batches
 
 def check_sentences(name, sentences):
     """Return a list of strings, or raise an error that names the wrong one."""
-    if isinstance(sentences, (str, bytes)):
+    if isinstance(sentences, str | bytes) or not hasattr(sentences, "__iter__"):
         raise TypeError(f"`{name}` must be a list of strings. Received: {sentences!r}.")
     sentences = list(sentences)
     for number, sentence in enumerate(sentences):

@@ -22,6 +22,13 @@ class CorpusScores:
     chrf_signature: str
     sentences: int
 
+    def __str__(self):
+        """Return the scores and signatures, as people read them."""
+        return (
+            f"BLEU {self.bleu:.1f}, chrF {self.chrf:.1f} of {self.sentences} sentences "
+            f"({self.bleu_signature}; {self.chrf_signature})"
+        )
+
     def to_dict(self):
         """Return the scores as plain values."""
         return asdict(self)

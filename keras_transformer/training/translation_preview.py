@@ -30,6 +30,7 @@ class TranslationPreview(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         """Translate and print."""
         translations = self.translate(self.sentences)
+        sys.stdout.write("\n")  # the progress bar has not ended its line
         for sentence, translation in zip(self.sentences, translations, strict=True):
             sys.stdout.write(f"  {sentence} -> {translation}\n")
         sys.stdout.flush()

@@ -213,6 +213,13 @@ def test_other_tokenizers_are_refused(tmp_path):
         )
 
 
+def test_a_folder_that_no_server_takes_for_a_version_is_reported(tmp_path, caplog):
+    translator = small_translator(search=GreedySearch(), max_length=4)
+    translator.export(tmp_path / "latest", warm_up=[])
+    assert "whose name is a number" in caplog.text
+    assert (tmp_path / "latest" / "saved_model.pb").is_file()
+
+
 @pytest.mark.parametrize("warm_up", ["Hello", ["Hello"]])
 def test_warm_up_requests_must_be_lists_of_strings(tmp_path, warm_up):
     with pytest.raises(TypeError, match="`warm_up` must be a list of"):

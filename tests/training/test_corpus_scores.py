@@ -24,6 +24,8 @@ def test_scores_equal_sacrebleu_with_several_references():
     )
     assert scores.bleu_signature.startswith("nrefs:var")
     assert scores.sentences == 2
+    assert str(scores).startswith(f"BLEU {expected:.1f}, chrF ")
+    assert scores.chrf_signature in str(scores)
     assert set(scores.to_dict()) >= {"bleu", "chrf", "bleu_signature"}
 
 

@@ -20,7 +20,7 @@ def test_each_epoch_prints_a_line_for_each_sentence(capsys):
     x = np.zeros((4, 2))
     model.fit(x, x[:, :1], epochs=2, verbose=0, callbacks=[preview])
     assert calls == [["one", "two"]] * 2
-    assert capsys.readouterr().out == "  one -> ONE\n  two -> TWO\n" * 2
+    assert capsys.readouterr().out == "\n  one -> ONE\n  two -> TWO\n" * 2
 
 
 @pytest.mark.parametrize("sentences", [[], "one"])
