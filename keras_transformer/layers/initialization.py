@@ -1,6 +1,15 @@
-"""Initial values that differ between the weights of one layer."""
+"""Seeds and initial values that differ between the parts of one layer."""
 
 import zlib
+
+
+def seed_for(seed, name):
+    """Derive the seed of the part `name`, `None` if there is none.
+
+    Parts with the same seed would draw the same numbers: the same units would drop out
+    in all layers at once.
+    """
+    return None if seed is None else (seed + zlib.crc32(name.encode())) % 2**31
 
 
 def initializer_for(initializer, name):
@@ -12,5 +21,5 @@ def initializer_for(initializer, name):
     """
     config = initializer.get_config()
     if isinstance(config.get("seed"), int):
-        config["seed"] = (config["seed"] + zlib.crc32(name.encode())) % 2**31
+        config["seed"] = seed_for(config["seed"], name)
     return type(initializer).from_config(config)

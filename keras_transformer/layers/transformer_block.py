@@ -9,7 +9,7 @@ from keras_transformer.argument_checks import (
     check_rate,
 )
 from keras_transformer.layers.feed_forward import FeedForward
-from keras_transformer.layers.initialization import initializer_for
+from keras_transformer.layers.initialization import initializer_for, seed_for
 from keras_transformer.layers.multi_head_attention import KERNELS, MultiHeadAttention
 from keras_transformer.layers.position_seam import as_position
 from keras_transformer.layers.residual import NORMALIZATIONS, Residual
@@ -34,7 +34,7 @@ class TransformerBlock(keras.layers.Layer):
         attention: name of the self-attention function, see `MultiHeadAttention`.
         kernel_initializer: initializer of all kernels.
         bias_initializer: initializer of all biases.
-        seed: seed of all dropout.
+        seed: seed of all dropout; each sublayer gets one of its own from it.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class TransformerBlock(keras.layers.Layer):
             normalize_first=self.normalize_first,
             normalization=self.normalization,
             epsilon=self.layer_norm_epsilon,
-            seed=self.seed,
+            seed=seed_for(self.seed, name),
             dtype=self.dtype_policy,
             name=name,
         )
@@ -140,7 +140,7 @@ class TransformerBlock(keras.layers.Layer):
         return {
             "kernel_initializer": initializer_for(self.kernel_initializer, name),
             "bias_initializer": initializer_for(self.bias_initializer, name),
-            "seed": self.seed,
+            "seed": seed_for(self.seed, name),
             "dtype": self.dtype_policy,
             "name": name,
         }

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_transformer.layers.initialization import seed_for
 from keras_transformer.models.assembly import input_position
 
 
@@ -24,7 +25,7 @@ class Embedder:
         )
         self.dropout = keras.layers.Dropout(
             options["dropout"],
-            seed=options["seed"],
+            seed=seed_for(options["seed"], side),
             dtype=policy,
             name=f"{side}_dropout",
         )

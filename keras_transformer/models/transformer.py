@@ -48,7 +48,7 @@ class Transformer(keras.Model):
         pad_id: id of padding.
         end_id: id that ends a sequence.
         start_id: id that a target begins with.
-        seed: seed of all dropout.
+        seed: seed of all dropout; each layer gets one of its own from it.
         name: name of the model.
         dtype: dtype policy of all layers, the global one if not given.
 

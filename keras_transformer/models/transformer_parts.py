@@ -3,6 +3,7 @@
 from keras import ops
 
 from keras_transformer.layers import DecoderBlock, EncoderBlock, TokenEmbedding
+from keras_transformer.layers.initialization import seed_for
 from keras_transformer.layers.residual import NORMALIZATIONS
 from keras_transformer.models.assembly import (
     block_position,
@@ -54,14 +55,15 @@ class TransformerParts:
         names = (
             "num_heads", "intermediate_dim", "dropout", "attention_dropout",
             "activation", "normalize_first", "normalization", "layer_norm_epsilon",
-            "use_bias", "num_key_value_heads", "seed",
+            "use_bias", "num_key_value_heads",
         )  # fmt: skip
         shared = {name: options[name] for name in names}
         encoders, decoders = layer_counts(options["num_layers"])
 
         def block(kind, name):
             position = block_position(options["position"])
-            return kind(**shared, position=position, dtype=policy, name=name)
+            seed = seed_for(options["seed"], name)
+            return kind(**shared, position=position, seed=seed, dtype=policy, name=name)
 
         self.encoder_blocks = [
             block(EncoderBlock, f"encoder_block_{i}") for i in range(encoders)
