@@ -70,19 +70,6 @@ def test_n_best_are_distinct_and_descend_among_the_finished():
         )
 
 
-def test_score_equals_the_log_probability_that_the_search_reports():
-    # An end that is likely, so that the untrained model finishes its translations.
-    translator = small_translator(search=GreedySearch())
-    found = [h[0] for h in translator.n_best(sentences(6))]
-    scores = translator.score(sentences(6), [h.text for h in found])
-    assert len(scores) == 6
-    assert all(score < 0 for score in scores)
-    for score, hypothesis in zip(scores, found, strict=True):
-        retokenized = len(translator.tokenizer.tokenize([hypothesis.text])[0]) + 1
-        if hypothesis.finished and retokenized == hypothesis.length:
-            assert score == pytest.approx(hypothesis.log_probability, rel=1e-4)
-
-
 def test_score_sums_the_log_probabilities_of_tokens_and_end():
     translator = small_translator()
     source, target = toy_corpus().train[0]
