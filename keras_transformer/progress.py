@@ -6,19 +6,31 @@ import rich.progress
 LONG_WORK = 1000
 
 
-def with_progress(batches, number, description):
-    """Iterate over batches, with a bar on the error stream from 1,000 items on.
+def with_progress(items, number, description):
+    """Iterate over items; where they are 1,000 or more, with a bar on standard error.
 
     Args:
-        batches: a sized iterable.
-        number: number of items in all batches.
+        items: an iterable.
+        number: how many there are; `None` if nobody knows, then they are counted and
+            the bar comes with the thousandth.
         description: what is being done.
     """
-    if number < LONG_WORK:
-        return iter(batches)
-    console = rich.console.Console(stderr=True)
-    return iter(
-        rich.progress.track(
-            batches, description, total=len(batches), console=console, transient=True
-        )
-    )
+    if number is not None and number < LONG_WORK:
+        yield from items
+        return
+    with rich.progress.Progress(
+        rich.progress.TextColumn("{task.description}"),
+        rich.progress.BarColumn(),
+        rich.progress.MofNCompleteColumn(),
+        rich.progress.TimeElapsedColumn(),
+        rich.progress.TimeRemainingColumn(),
+        console=rich.console.Console(stderr=True),
+        transient=True,
+        refresh_per_second=2,
+    ) as bar:
+        task = bar.add_task(description, total=number, visible=number is not None)
+        for count, item in enumerate(items, 1):
+            if count == LONG_WORK:
+                bar.update(task, visible=True)
+            yield item
+            bar.advance(task)

@@ -1,40 +1,33 @@
 """Model, tokenizers and search as one object that translates."""
 
 import logging
-import math
 
 import keras
 
 from keras_transformer.argument_checks import check_positive_integer
 from keras_transformer.decoding import (
+    BatchGenerator,
     BeamSearch,
     Search,
-    SequenceGenerator,
     SequenceScorer,
 )
 from keras_transformer.decoding.expected_tracing import expected_tracing
-from keras_transformer.decoding.hypothesis import Hypothesis, read_hypotheses
-from keras_transformer.decoding.length_limit import capacity_for, target_limit
 from keras_transformer.export import (
     export_saved_model,
     read_translator,
     write_translator,
 )
+from keras_transformer.interop import export_ctranslate2
 from keras_transformer.progress import with_progress
+from keras_transformer.sentence_stream import NOT_FOUND, hypotheses_of
 from keras_transformer.text.corpus import checked_pairs
 from keras_transformer.text.encoded_pairs import decode_texts
-from keras_transformer.text.sentence_batches import (
-    SentenceBatches,
-    check_sentences,
-    pair_batch,
-)
+from keras_transformer.text.sentence_batches import check_sentences, pair_batch
 from keras_transformer.text.special_ids import SpecialIds
 from keras_transformer.training import corpus_scores
 from keras_transformer.training.corpus_scores import check_references
 
 logger = logging.getLogger(__name__)
-
-NOT_FOUND = Hypothesis("", score=-math.inf, log_probability=-math.inf, finished=False)
 
 
 class Translator:
@@ -49,7 +42,7 @@ class Translator:
             if not given.
         max_length: largest number of target positions. The limit for a sentence is
             `min(2 * source tokens + 16, max_length)`.
-        batch_size: largest number of sentences translated together.
+        batch_size: number of sentences translated together.
 
     Raises:
         ValueError: if the vocabularies of model and tokenizers differ in size, or a
@@ -109,25 +102,46 @@ class Translator:
             of length are reported by a logged warning.
         """
         single = isinstance(sentences, str)
-        best = self.n_best([sentences] if single else sentences, 1)
-        lost = sum(hypotheses[0] == NOT_FOUND for hypotheses in best)
+        texts = list(self.translate([sentences] if single else sentences))
+        return texts[0] if single else texts
+
+    def translate(self, sentences):
+        """Translate a stream of sentences.
+
+        Memory does not grow with their number: 8,192 at a time are read, sorted into
+        batches of about the same length and translated.
+
+        Args:
+            sentences: an iterable of strings, a generator of the lines of a file for
+                example.
+
+        Yields:
+            The translation of each sentence, in order. Those that were cut at the
+            limit of length are reported by a logged warning in the end.
+
+        Raises:
+            ValueError: for a sentence with more tokens than the model has positions.
+        """
+        lost = cut = total = 0
+        for best, *_ in self._hypotheses(sentences, self._search_for(1)):
+            lost += best == NOT_FOUND
+            cut += best != NOT_FOUND and not best.finished
+            total += 1
+            yield best.text
         if lost:
             logger.warning(
                 "%d of %d sentences have no translation: the model gives NaN.",
                 lost,
-                len(best),
+                total,
             )
-        cut = sum(not hypotheses[0].finished for hypotheses in best) - lost
         if cut:
             logger.warning(
                 "%d of %d translations were cut at the limit of length: "
                 "min(2 * source tokens + 16, max_length=%d).",
                 cut,
-                len(best),
+                total,
                 self.max_length,
             )
-        texts = [hypotheses[0].text for hypotheses in best]
-        return texts[0] if single else texts
 
     def n_best(self, sentences, n=None):
         """Translate, and return the best few translations with their scores.
@@ -147,23 +161,22 @@ class Translator:
                 tokens than the model has positions.
         """
         sentences = check_sentences("sentences", sentences)
-        search = self._search_for(n)
-        batches = SentenceBatches(
+        return list(self._hypotheses(sentences, self._search_for(n)))
+
+    def _hypotheses(self, sentences, search):
+        key = repr(search)
+        if key not in self._generators:
+            self._generators[key] = BatchGenerator(self.model, search, self.max_length)
+        hypotheses = hypotheses_of(
             sentences,
+            self._generators[key],
             self.tokenizer,
-            self.model.end_id,
+            self._special_ids,
+            self._decode,
             self.batch_size,
-            self.model.max_length,
         )
-        found = [[Hypothesis("")] for _ in sentences]
-        for batch in with_progress(batches, len(sentences), "Translating"):
-            generator = self._generator(search, batch.ids.shape[1])
-            with expected_tracing():
-                result = generator.predict_on_batch(batch.ids)
-            hypotheses = read_hypotheses(result, self._special_ids, self._decode)
-            for row, own in zip(batch.rows, hypotheses, strict=False):
-                found[row] = own or [NOT_FOUND]
-        return found
+        number = len(sentences) if hasattr(sentences, "__len__") else None
+        return with_progress(hypotheses, number, "Translating")
 
     def score(self, source, target):
         """Score given translations.
@@ -273,6 +286,16 @@ class Translator:
         tokenizers = self.tokenizer, self.target_tokenizer
         export_saved_model(path, self.model, *tokenizers, **options)
 
+    def export_ctranslate2(self, path, *, quantization=None):
+        """Write a model for CTranslate2, see `interop.export_ctranslate2`.
+
+        Args:
+            path: folder to make.
+            quantization: `None`, or a type of CTranslate2's such as `"int8"`.
+        """
+        tokenizers = self.tokenizer, self.target_tokenizer
+        export_ctranslate2(path, self.model, *tokenizers, quantization=quantization)
+
     def __getstate__(self):
         """Leave compiled functions out of copies and pickles."""
         return {**self.__dict__, "_generators": {}, "_scorer": None}
@@ -289,15 +312,6 @@ class Translator:
 
     def _decode(self, ids):
         return decode_texts(ids, self.target_tokenizer)
-
-    def _generator(self, search, width):
-        capacity = capacity_for(target_limit(width, self.max_length), self.max_length)
-        key = repr(search), capacity
-        if key not in self._generators:
-            self._generators[key] = SequenceGenerator(
-                self.model, search, self.max_length, capacity=capacity
-            )
-        return self._generators[key]
 
 
 def _check_vocabularies(model, tokenizer, target_tokenizer):

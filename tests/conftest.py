@@ -1,5 +1,13 @@
 """Settings for all tests. The backend is the one that KERAS_BACKEND names."""
 
+import os
+
+# Compiling costs more than running what tests compile; read when XLA first starts.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
+)
+
 import keras
 import pytest
 from hypothesis import settings

@@ -14,6 +14,7 @@ from keras_transformer import (
     LearnedPositionalEncoding,
     Transformer,
     Translator,
+    sentence_stream,
 )
 from tests.translators import (
     VOCABULARY_SIZE,
@@ -58,6 +59,36 @@ def test_a_batch_gives_what_each_sentence_gives_alone():
         np.testing.assert_allclose(
             [h.score for h in alone], [h.score for h in found], rtol=1e-4
         )
+
+
+def test_a_stream_is_translated_in_order_and_read_by_windows(monkeypatch):
+    monkeypatch.setattr(sentence_stream, "WINDOW", 5)
+    translator = small_translator()
+    lines = [*sentences(7), "", *sentences(4)]
+    read = []
+
+    def stream():
+        for line in lines:
+            read.append(line)
+            yield line
+
+    translations = translator.translate(stream())
+    assert not read
+    first = next(translations)
+    assert len(read) == 5
+    assert [first, *translations] == [translator(line) for line in lines]
+    assert list(translator.translate([])) == []
+
+
+def test_a_wrong_item_of_a_stream_is_named_by_its_number(monkeypatch):
+    monkeypatch.setattr(sentence_stream, "WINDOW", 2)
+    translator = small_translator()
+    translations = translator.translate(iter(["a", "b", "c", 4]))
+    assert len([next(translations), next(translations)]) == 2
+    with pytest.raises(TypeError, match="4 at index 3"):
+        next(translations)
+    with pytest.raises(TypeError, match=r"must be a list of strings.*'abc'"):
+        next(translator.translate("abc"))
 
 
 def test_n_best_are_distinct_and_descend_among_the_finished():

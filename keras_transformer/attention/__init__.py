@@ -1,6 +1,9 @@
 """Attention as pure functions of tensors, and the masks that they take."""
 
-from keras_transformer.attention.dot_product import dot_product_attention
+from keras_transformer.attention.dot_product import (
+    attend_by_head,
+    dot_product_attention,
+)
 from keras_transformer.attention.masks import (
     as_attention_mask,
     as_boolean_mask,
@@ -15,6 +18,7 @@ __all__ = [
     "as_attention_mask",
     "as_boolean_mask",
     "as_padding_mask",
+    "attend_by_head",
     "causal_mask",
     "combine_masks",
     "dot_product_attention",

@@ -60,27 +60,67 @@ def dot_product_attention(
         scale = 1.0 / math.sqrt(query.shape[-1])
     query = query * ops.cast(scale, query.dtype)
     if _fused_is_exact(query, value, bias, dropout, return_scores):
-        context = _fused(query, key, value, mask)
-        return _silence_empty_rows(context, mask, row_axis=1)
-    scores = _scores(query, key, mask, bias)
-    scores = ops.cast(scores, query.dtype)
-    kept = keras.random.dropout(scores, dropout, seed=seed) if dropout else scores
-    context = ops.matmul(kept, ops.transpose(value, (0, 2, 1, 3)))
+        return _fused(query, key, value, mask)
+    context, scores = attend_by_head(
+        ops.transpose(query, (0, 2, 1, 3)),
+        ops.transpose(key, (0, 2, 3, 1)),
+        ops.transpose(value, (0, 2, 1, 3)),
+        mask=mask,
+        bias=bias,
+        dropout=dropout,
+        seed=seed,
+    )
     context = ops.transpose(context, (0, 2, 1, 3))  # (batch, query, heads, value_dim)
-    context = _silence_empty_rows(context, mask, row_axis=1)
-    if return_scores:
-        return context, _silence_empty_rows(scores, mask, row_axis=2)
-    return context
+    return (context, scores) if return_scores else context
 
 
-def _scores(query, key, mask, bias):
-    query = ops.transpose(query, (0, 2, 1, 3))  # (batch, heads, query, head_dim)
-    key = ops.transpose(key, (0, 2, 3, 1))  # (batch, heads, head_dim, key)
-    logits = ops.cast(ops.matmul(query, key), "float32")
+def attend_by_head(query, key, value, *, mask=None, bias=None, dropout=0.0, seed=None):
+    """Attend with axes in the order of the products: nothing needs transposing.
+
+    Keys and values may come in blocks, which are never put together.
+
+    Args:
+        query: (batch, heads, query, head_dim), scaled already.
+        key: (batch, heads, head_dim, key), or a list of such blocks.
+        value: (batch, heads, key, value_dim), or a list of as many blocks.
+        mask: as for `dot_product_attention`, like the others.
+        bias: added to the scores.
+        dropout: share of the scores that is dropped.
+        seed: seed of the dropout.
+
+    Returns:
+        The context (batch, heads, query, value_dim), and the scores (batch, heads,
+        query, key) before dropout.
+    """
+    keys = key if isinstance(key, list) else [key]
+    values = value if isinstance(value, list) else [value]
+    logits = ops.cast(
+        _concatenated([ops.matmul(query, key) for key in keys]), "float32"
+    )
     if bias is not None:
         logits = logits + ops.cast(bias, "float32")
     if mask is not None:
         logits = logits + ops.where(mask, 0.0, FORBIDDEN)
+    scores = ops.cast(_softmax(logits), query.dtype)
+    kept = keras.random.dropout(scores, dropout, seed=seed) if dropout else scores
+    sizes = [key.shape[3] for key in keys]
+    parts = zip(_split(kept, sizes), values, strict=True)
+    context = sum(ops.matmul(part, value) for part, value in parts)
+    return _silence_empty_rows(context, mask), _silence_empty_rows(scores, mask)
+
+
+def _concatenated(blocks):
+    return blocks[0] if len(blocks) == 1 else ops.concatenate(blocks, axis=-1)
+
+
+def _split(scores, sizes):
+    if len(sizes) == 1:
+        return [scores]
+    ends = [sum(sizes[: i + 1]) for i in range(len(sizes) - 1)]
+    return ops.split(scores, ends, axis=-1)
+
+
+def _softmax(logits):
     if logits.shape[-1] == 1:  # `ops.softmax` would warn of a sure result
         return ops.exp(logits - logits)
     return ops.softmax(logits, axis=-1)
@@ -103,24 +143,21 @@ def _fused_is_exact(query, value, bias, dropout, return_scores):
 
 
 def _fused(query, key, value, mask):
-    if mask is not None:
-        empty = ops.logical_not(ops.any(mask, axis=-1, keepdims=True))
-        mask = ops.logical_or(mask, empty)
-    return ops.dot_product_attention(query, key, value, mask=mask, scale=1.0)
+    if mask is None:
+        return ops.dot_product_attention(query, key, value, scale=1.0)
+    alive = ops.any(mask, axis=-1, keepdims=True)  # (batch, heads, query, 1)
+    mask = ops.logical_or(mask, ops.logical_not(alive))
+    context = ops.dot_product_attention(query, key, value, mask=mask, scale=1.0)
+    return context * ops.cast(ops.transpose(alive, (0, 2, 1, 3)), context.dtype)
 
 
-def _silence_empty_rows(x, mask, row_axis):
+def _silence_empty_rows(x, mask):
     """Set the rows of queries without any allowed key to zero.
 
     Args:
-        x: (batch, query, heads, dim) with `row_axis=1`, or (batch, heads, query, key)
-            with `row_axis=2`.
+        x: (batch, heads, query, any).
         mask: boolean (batch, heads, query, key), any axis may be 1; or `None`.
-        row_axis: the query axis of `x`.
     """
     if mask is None:
         return x
-    alive = ops.any(mask, axis=-1, keepdims=True)  # (batch, heads, query, 1)
-    if row_axis == 1:
-        alive = ops.transpose(alive, (0, 2, 1, 3))
-    return x * ops.cast(alive, x.dtype)
+    return x * ops.cast(ops.any(mask, axis=-1, keepdims=True), x.dtype)

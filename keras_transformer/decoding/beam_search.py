@@ -14,6 +14,7 @@ from keras_transformer.decoding.scoring import (
     IMPOSSIBLE,
     best_reachable_score,
     length_penalty,
+    log_probabilities,
 )
 from keras_transformer.decoding.search import Search
 from keras_transformer.decoding.search_result import SearchResult
@@ -46,6 +47,10 @@ class BeamSearch(Search):
             larger value favours longer hypotheses, a negative one shorter ones.
         n_best: int of at most `num_beams`, hypotheses returned per source.
         min_length: int, tokens that must be generated before the end may be.
+        min_ratio: float, the same for each token of the source; the larger of the two
+            numbers counts.
+        max_ratio: float, tokens that may be generated, end included, for each token
+            of the source; None for no such limit.
         no_repeat_ngram: int, size of the n-grams that may not occur twice in a
             hypothesis; 0 turns the rule off.
         banned_tokens: ids that are never generated.
@@ -77,12 +82,16 @@ class BeamSearch(Search):
         length_penalty=0.6,
         n_best=1,
         min_length=0,
+        min_ratio=0.0,
+        max_ratio=None,
         no_repeat_ngram=0,
         banned_tokens=(),
     ):
         super().__init__(
             length_penalty=length_penalty,
             min_length=min_length,
+            min_ratio=min_ratio,
+            max_ratio=max_ratio,
             no_repeat_ngram=no_repeat_ngram,
             banned_tokens=banned_tokens,
         )
@@ -140,7 +149,7 @@ class BeamSearch(Search):
         pool = add_finished(pool, self._scored(ids, log_probs, length, finished))
         log_probs, chosen = top(ops.where(ends, IMPOSSIBLE, log_probs), self.num_beams)
         rows = flat_rows(pick(parents, chosen), self.num_beams)
-        leaves = tuple(ops.take(leaf, rows, axis=0) for leaf in leaves)
+        leaves = step.move(leaves, rows)
         log_probs = self._without_losers(log_probs, pool, length, prompt)
         extended = Beams(pick(ids, chosen), log_probs)
         return extend_where(prompt.is_open(index), extended, beams), pool, leaves
@@ -149,17 +158,21 @@ class BeamSearch(Search):
         """The best continuations: ids, log-probabilities, parents `(batch, count)`."""
         batch, width = ops.shape(beams.ids)[0], self.num_beams
         ids = ops.reshape(beams.ids, (batch * width, prompt.max_length))
-        log_probs, leaves = step(ops.take(ids, index, axis=1), leaves, index)
-        log_probs = self.constraints.apply(log_probs, ids, index, prompt)
-        log_probs = prompt.force(log_probs, ids, index)
-        vocabulary = log_probs.shape[-1]
-        log_probs = ops.reshape(log_probs, (batch, width, vocabulary))
+        logits, leaves = step(ops.take(ids, index, axis=1), leaves, index)
+        allowed = self.constraints.apply(logits, ids, index, prompt)
+        allowed = prompt.force(allowed, ids, index)
+        # The best of a source are among the best of each of its hypotheses.
+        count = min(2 * width, logits.shape[-1])
+        values, tokens = top(allowed, count)
+        log_probs = log_probabilities(values, logits)
+        log_probs = prompt.certain_if_forced(log_probs, values, index)
+        log_probs = ops.reshape(log_probs, (batch, width, count))
         totals = beams.log_probs[:, :, None] + log_probs
-        totals = ops.reshape(totals, (batch, width * vocabulary))
+        totals = ops.reshape(totals, (batch, width * count))
         totals = ops.where(prompt.is_open(index)[:, None], totals, IMPOSSIBLE)
-        log_probs, places = top(totals, min(2 * width, width * vocabulary))
-        parents = ops.floor_divide(places, vocabulary)
-        tokens = places - parents * vocabulary
+        log_probs, places = top(totals, min(2 * width, width * count))
+        parents = ops.floor_divide(places, count)
+        tokens = pick(ops.reshape(tokens, (batch, width * count)), places)
         ids = prompt.write(pick(beams.ids, parents), tokens, index)
         return ids, log_probs, parents, leaves
 
@@ -175,9 +188,10 @@ class BeamSearch(Search):
 
     def _without_losers(self, log_probs, pool, length, prompt):
         """Ends the search of the sources whose pool can't get better."""
+        least = 0 if prompt.minimums is None else prompt.minimums
         reachable = best_reachable_score(
             log_probs[:, 0],
-            ops.maximum(length, self.constraints.min_length) + 1,
+            ops.maximum(length, least) + 1,
             prompt.generated(prompt.limits - 1),
             self.length_penalty,
         )

@@ -13,8 +13,8 @@ from keras_transformer.decoding.scoring import IMPOSSIBLE
 class Constraints:
     """Takes forbidden tokens out of the candidates.
 
-    A forbidden token's log-probability becomes `-inf`; the others keep theirs (they
-    are not renormalised), so scores stay log-probabilities of the model. The pad
+    A forbidden token's logit becomes `-inf`, for the choice only: probabilities are
+    those of the model before, so that scores stay its log-probabilities. The pad
     token is always forbidden.
 
     Attributes:
@@ -39,11 +39,11 @@ class Constraints:
         for token in self.banned_tokens:
             check_natural_number("banned_tokens", token)
 
-    def apply(self, log_probs, ids, index, prompt):
-        """Sets the forbidden tokens' log-probabilities to `-inf`.
+    def apply(self, logits, ids, index, prompt):
+        """Sets the forbidden tokens' logits to `-inf`.
 
         Args:
-            log_probs: float32 `(rows, vocabulary)`.
+            logits: float32 `(rows, vocabulary)`.
             ids: int32 `(rows, max_length)`, hypotheses that reach to `index`.
             index: int32 scalar.
             prompt: the `Prompt` of the search.
@@ -55,21 +55,26 @@ class Constraints:
             ValueError: if `end_id` is banned, or it or a banned token lies outside
                 the vocabulary.
         """
-        vocabulary = log_probs.shape[-1]
+        vocabulary = logits.shape[-1]
         self._check_ids(vocabulary, prompt)
         tokens = np.arange(vocabulary)
         is_end = tokens == prompt.end_id
         never = np.isin(tokens, [prompt.pad_id, *self.banned_tokens])
         forbidden = ops.convert_to_tensor(never)
-        if self.min_length:
-            too_short = prompt.generated(index) < self.min_length
-            early_end = ops.logical_and(ops.convert_to_tensor(is_end), too_short)
-            forbidden = ops.logical_or(forbidden, early_end)
         if self.no_repeat_ngram:
             again = _repeats(ids, index, self.no_repeat_ngram, vocabulary)
             again = ops.logical_and(again, ops.convert_to_tensor(~is_end))
             forbidden = ops.logical_or(forbidden, again)
-        return ops.where(forbidden, IMPOSSIBLE, log_probs)
+        logits = ops.where(forbidden, IMPOSSIBLE, logits)
+        if prompt.minimums is None:
+            return logits
+        too_short = prompt.generated(index) < prompt.minimums  # (batch,)
+        early_end = ops.logical_and(too_short[:, None], ops.convert_to_tensor(is_end))
+        # The hypotheses of a source are neighbours: (batch, hypotheses, vocabulary).
+        rows = ops.shape(logits)[0]
+        logits = ops.reshape(logits, (ops.shape(too_short)[0], -1, vocabulary))
+        logits = ops.where(early_end[:, None, :], IMPOSSIBLE, logits)
+        return ops.reshape(logits, (rows, vocabulary))
 
     def _check_ids(self, vocabulary, prompt):
         if prompt.end_id in self.banned_tokens:

@@ -1,9 +1,9 @@
 """Greedy search."""
 
 import keras
-from keras import ops
 
 from keras_transformer.decoding.search import Search
+from keras_transformer.decoding.selection import largest
 from keras_transformer.decoding.single_path import follow
 
 
@@ -18,6 +18,10 @@ class GreedySearch(Search):
             by which log-probabilities are divided to give scores. It doesn't change
             the tokens.
         min_length: int, tokens that must be generated before the end may be.
+        min_ratio: float, the same for each token of the source; the larger of the two
+            numbers counts.
+        max_ratio: float, tokens that may be generated, end included, for each token
+            of the source; None for no such limit.
         no_repeat_ngram: int, size of the n-grams that may not occur twice in a
             hypothesis; 0 turns the rule off.
         banned_tokens: ids that are never generated.
@@ -37,8 +41,8 @@ class GreedySearch(Search):
     """
 
     def _search(self, step, prompt):
-        def most_probable(log_probs, index):
-            return ops.cast(ops.argmax(log_probs, axis=-1), "int32")
+        def most_probable(logits, index):
+            return largest(logits)
 
         return follow(
             step, prompt, self.constraints, most_probable, self.length_penalty

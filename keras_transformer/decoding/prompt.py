@@ -22,6 +22,7 @@ class Prompt:
         limits: int32 `(batch,)`, the number of positions of each source.
         end_id: int.
         pad_id: int.
+        minimums: int32 `(batch,)`, tokens to generate before the end may be; or None.
     """
 
     ids: Any
@@ -30,6 +31,7 @@ class Prompt:
     limits: Any
     end_id: int
     pad_id: int
+    minimums: Any = None
 
     @classmethod
     def create(cls, start_ids, *, max_length, limits=None, end_id, pad_id):
@@ -80,20 +82,26 @@ class Prompt:
         """Number of generated tokens in a hypothesis that reaches to `index`."""
         return ops.maximum(index + 1 - self.prefix_length, 0)
 
-    def force(self, log_probs, ids, index):
-        """Gives the prefix's next token probability 1 where one stands.
+    def force(self, logits, ids, index):
+        """Leaves only the prefix's next token, with a logit of 0, where one stands.
 
         Args:
-            log_probs: float32 `(rows, vocabulary)`.
+            logits: float32 `(rows, vocabulary)`.
             ids: int32 `(rows, max_length)`.
             index: int32 scalar.
         """
         if self.prefix_length == 1:
-            return log_probs
+            return logits
         token = ops.take(ids, index + 1, axis=1)
-        is_token = ops.arange(log_probs.shape[-1], dtype="int32") == token[:, None]
-        certain = ops.where(is_token, ops.zeros_like(log_probs), IMPOSSIBLE)
-        return ops.where(self.is_forced(index), certain, log_probs)
+        is_token = ops.arange(logits.shape[-1], dtype="int32") == token[:, None]
+        certain = ops.where(is_token, ops.zeros_like(logits), IMPOSSIBLE)
+        return ops.where(self.is_forced(index), certain, logits)
+
+    def certain_if_forced(self, log_probs, logits, index):
+        """Gives the tokens that `force` left probability 1, `(rows, count)`."""
+        if self.prefix_length == 1:
+            return log_probs
+        return ops.where(self.is_forced(index), logits, log_probs)
 
     def write(self, ids, tokens, index):
         """Writes `tokens` `(...,)` at position `index + 1` of `ids` `(..., length)`."""

@@ -35,6 +35,10 @@ class Sampling(Search):
         length_penalty: float, the exponent alpha of `((5 + length) / 6) ** alpha`,
             by which log-probabilities are divided to give scores.
         min_length: int, tokens that must be generated before the end may be.
+        min_ratio: float, the same for each token of the source; the larger of the two
+            numbers counts.
+        max_ratio: float, tokens that may be generated, end included, for each token
+            of the source; None for no such limit.
         no_repeat_ngram: int, size of the n-grams that may not occur twice in a
             hypothesis; 0 turns the rule off.
         banned_tokens: ids that are never generated.
@@ -65,12 +69,16 @@ class Sampling(Search):
         seed=None,
         length_penalty=0.0,
         min_length=0,
+        min_ratio=0.0,
+        max_ratio=None,
         no_repeat_ngram=0,
         banned_tokens=(),
     ):
         super().__init__(
             length_penalty=length_penalty,
             min_length=min_length,
+            min_ratio=min_ratio,
+            max_ratio=max_ratio,
             no_repeat_ngram=no_repeat_ngram,
             banned_tokens=banned_tokens,
         )
@@ -99,16 +107,16 @@ class Sampling(Search):
             seed=self.generator,
         )
 
-        def draw(log_probs, index):
-            return self._draw(log_probs, ops.take(draws, index, axis=1))
+        def draw(logits, index):
+            return self._draw(logits, ops.take(draws, index, axis=1))
 
         return follow(step, prompt, self.constraints, draw, self.length_penalty)
 
-    def _draw(self, log_probs, uniform):
+    def _draw(self, logits, uniform):
         """Inverts the cumulative distribution: `(batch, vocabulary)` to `(batch,)`."""
-        vocabulary = log_probs.shape[-1]
+        vocabulary = logits.shape[-1]
         count = vocabulary if self.top_k is None else min(self.top_k, vocabulary)
-        values, tokens = top(log_probs, count)
+        values, tokens = top(logits, count)
         # Softmax without its divisor: the first is the largest and gets weight 1.
         kept = ops.exp((values - values[:, :1]) / self.temperature)
         total = ops.sum(kept, axis=-1, keepdims=True)

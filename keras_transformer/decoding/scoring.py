@@ -5,13 +5,22 @@ from keras import ops
 IMPOSSIBLE = float("-inf")
 
 
-def log_probabilities(logits):
-    """Log-softmax over the last axis, in float32 whatever the dtype of `logits`.
+def log_probabilities(chosen, logits):
+    """Log-softmax over the last axis, of some entries only.
 
     NaN becomes `-inf`. A row that holds a NaN or `+inf`, or nothing but `-inf`, has
-    no distribution: all its tokens come out as `-inf`.
+    no distribution: all its entries come out as `-inf`.
+
+    Args:
+        chosen: float32 `(rows, count)`, entries of `logits`.
+        logits: float32 `(rows, vocabulary)`.
+
+    Returns:
+        float32 `(rows, count)`.
     """
-    log_probs = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
+    largest = ops.max(logits, axis=-1, keepdims=True)
+    total = ops.sum(ops.exp(logits - largest), axis=-1, keepdims=True)
+    log_probs = chosen - largest - ops.log(total)
     return ops.where(ops.isnan(log_probs), IMPOSSIBLE, log_probs)
 
 

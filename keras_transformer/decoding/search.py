@@ -4,6 +4,7 @@ import abc
 
 from keras_transformer.argument_checks import check_number
 from keras_transformer.decoding.constraints import Constraints
+from keras_transformer.decoding.length_ratios import LengthRatios
 from keras_transformer.decoding.prompt import Prompt
 from keras_transformer.decoding.step_function import StepFunction
 
@@ -15,6 +16,10 @@ class Search(abc.ABC):
         length_penalty: float, the exponent alpha of `((5 + length) / 6) ** alpha`,
             by which log-probabilities are divided to give scores.
         min_length: int, tokens that must be generated before the end may be.
+        min_ratio: float, the same for each token of the source; the larger of the two
+            numbers counts.
+        max_ratio: float, tokens that may be generated, end included, for each token
+            of the source; None for no such limit.
         no_repeat_ngram: int, size of the n-grams that may not occur twice in a
             hypothesis; 0 turns the rule off.
         banned_tokens: ids that are never generated.
@@ -28,6 +33,8 @@ class Search(abc.ABC):
         *,
         length_penalty=0.0,
         min_length=0,
+        min_ratio=0.0,
+        max_ratio=None,
         no_repeat_ngram=0,
         banned_tokens=(),
     ):
@@ -37,12 +44,22 @@ class Search(abc.ABC):
                 f"`length_penalty` must be finite. Received: {length_penalty}."
             )
         self.length_penalty = float(length_penalty)
+        self.length_ratios = LengthRatios(min_ratio, max_ratio)
         self.constraints = Constraints(
             min_length, no_repeat_ngram, tuple(banned_tokens)
         )
 
     def __call__(
-        self, step, state, start_ids, *, max_length, limits=None, end_id=1, pad_id=0
+        self,
+        step,
+        state,
+        start_ids,
+        *,
+        max_length,
+        limits=None,
+        source_lengths=None,
+        end_id=1,
+        pad_id=0,
     ):
         """Searches for the best continuations of `start_ids`.
 
@@ -54,15 +71,18 @@ class Search(abc.ABC):
                 search, where the beams of a source are neighbours. The new state
                 has the structure, shapes and dtypes of the old one. Rows whose
                 search is over are still passed, with any token.
-            state: what differs between hypotheses, caches for example: any nest of
-                tensors with first dimension `batch`, or None. What the hypotheses
-                of a source share is better closed over by `step`.
+            state: what differs between hypotheses: any nest of tensors with first
+                dimension `batch`, or None; or a `SplitState`, of which only one part
+                is moved with the hypotheses. What the hypotheses of a source share is
+                better closed over by `step`.
             start_ids: integers `(batch,)`, the start tokens, or
                 `(batch, prefix_length)`, forced prefixes that begin with the start
                 token. No meaning is given to an end or pad token in a prefix.
             max_length: int, number of positions, start token or prefix included.
             limits: integers `(batch,)`, a limit of its own for each source, at most
                 `max_length`; None for `max_length` everywhere.
+            source_lengths: integers `(batch,)`, tokens of each source, which the
+                search's `min_ratio` and `max_ratio` need.
             end_id: int, the token that finishes a hypothesis.
             pad_id: int, the filler after the end. It is never generated.
 
@@ -80,6 +100,9 @@ class Search(abc.ABC):
             end_id=end_id,
             pad_id=pad_id,
         )
+        prompt = self.length_ratios.apply(
+            prompt, source_lengths, self.constraints.min_length
+        )
         return self._search(StepFunction(step, state), prompt)
 
     @abc.abstractmethod
@@ -91,6 +114,8 @@ class Search(abc.ABC):
         return {
             "length_penalty": self.length_penalty,
             "min_length": self.constraints.min_length,
+            "min_ratio": self.length_ratios.smallest,
+            "max_ratio": self.length_ratios.largest,
             "no_repeat_ngram": self.constraints.no_repeat_ngram,
             "banned_tokens": list(self.constraints.banned_tokens),
         }

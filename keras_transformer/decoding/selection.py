@@ -36,6 +36,44 @@ def pick(values, indices):
 
 
 def top(values, count):
-    """The `count` largest of the last axis in descending order, and int32 indices."""
+    """The `count` largest of the last axis in descending order, and int32 indices.
+
+    Of equal values the first come first (PyTorch has no order among them). Long rows
+    are searched in two steps: the largest values lie in the blocks with the largest
+    maxima, of which no more than `count` are needed.
+
+    Args:
+        values: `(batch, length)`, the length known.
+        count: int of at most `length`.
+    """
+    block = _block_size(values.shape[-1])
+    if block is None or values.shape[-1] // block <= count:
+        return _top(values, count)
+    blocks = ops.reshape(values, (-1, values.shape[-1] // block, block))
+    _, chosen = _top(ops.max(blocks, axis=-1), count)
+    chosen = ops.sort(chosen, axis=-1)  # so that equal values keep their order
+    best, places = _top(ops.reshape(pick(blocks, chosen), (-1, count * block)), count)
+    number = ops.floor_divide(places, block)
+    return best, pick(chosen, number) * block + places - number * block
+
+
+def largest(values):
+    """Index of the first largest value of each row, int32 `(batch,)`; as `top`."""
+    block = _block_size(values.shape[-1])
+    if block is None:
+        return ops.cast(ops.argmax(values, axis=-1), "int32")
+    blocks = ops.reshape(values, (-1, values.shape[-1] // block, block))
+    chosen = ops.cast(ops.argmax(ops.max(blocks, axis=-1), axis=-1), "int32")
+    row = pick(blocks, chosen[:, None])[:, 0]
+    return chosen * block + ops.cast(ops.argmax(row, axis=-1), "int32")
+
+
+def _top(values, count):
     best, indices = ops.top_k(values, k=count, sorted=True)
     return best, ops.cast(indices, "int32")
+
+
+def _block_size(length):
+    """The divisor of `length` from 16 to 256 that is nearest to 64, if any."""
+    sizes = [size for size in range(16, 257) if length % size == 0]
+    return min(sizes, key=lambda size: abs(size - 64), default=None)

@@ -5,14 +5,15 @@ from keras import ops
 
 from keras_transformer.argument_checks import check_positive_integer
 from keras_transformer.decoding.length_limit import target_limit
+from keras_transformer.decoding.split_state import SplitState
 
 
 class SequenceGenerator(keras.Model):
     """Search for the best targets of a batch of sources.
 
-    As a Keras model it is compiled by `predict` and `predict_on_batch` on every
-    backend, and can be traced into a SavedModel. Each source has a limit of its own,
-    `min(2 * length + 16, max_length)`.
+    As a Keras model it is compiled by `predict` and `predict_on_batch` (by XLA on
+    TensorFlow and JAX), and can be traced into a SavedModel. Each source has a limit
+    of its own, `min(2 * length + 16, max_length)`.
 
     Args:
         model: a model with `start` and `step`, like `Transformer`, and the ids
@@ -42,6 +43,9 @@ class SequenceGenerator(keras.Model):
         self.search = search
         self.max_length = check_positive_integer("max_length", max_length)
         self.capacity = check_positive_integer("capacity", capacity or max_length)
+        if keras.backend.backend() == "tensorflow":
+            # Keras leaves this off on CPUs, where it makes such a loop twice as fast.
+            self.jit_compile = True
 
     def call(self, source_ids):
         """Search.
@@ -53,18 +57,23 @@ class SequenceGenerator(keras.Model):
             The fields of a `SearchResult` in a dictionary.
         """
         model, hypotheses = self.model, getattr(self.search, "num_beams", 1)
-        state, shared = model.start(source_ids, self.capacity)
+        state, shared = model.start(source_ids, self.capacity, hypotheses=hypotheses)
 
         def step(token_ids, state, index):
-            return model.step(token_ids, state, index, shared, hypotheses=hypotheses)
+            logits, state = model.step(
+                token_ids, tuple(state), index, shared, hypotheses=hypotheses
+            )
+            return logits, SplitState(*state)
 
         real = ops.cast(ops.not_equal(source_ids, model.pad_id), "int32")
+        lengths = ops.sum(real, axis=1)
         result = self.search(
             step,
-            state,
+            SplitState(*state),
             ops.full((ops.shape(source_ids)[0],), model.start_id, dtype="int32"),
             max_length=self.capacity,
-            limits=target_limit(ops.sum(real, axis=1), self.max_length),
+            limits=target_limit(lengths, self.max_length),
+            source_lengths=lengths,
             end_id=model.end_id,
             pad_id=model.pad_id,
         )

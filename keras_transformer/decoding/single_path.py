@@ -4,7 +4,11 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
-from keras_transformer.decoding.scoring import IMPOSSIBLE, length_penalty
+from keras_transformer.decoding.scoring import (
+    IMPOSSIBLE,
+    length_penalty,
+    log_probabilities,
+)
 from keras_transformer.decoding.search_result import SearchResult
 from keras_transformer.decoding.selection import pick
 
@@ -28,8 +32,8 @@ def follow(step, prompt, constraints, choose, alpha):
         step: a `StepFunction`.
         prompt: a `Prompt`.
         constraints: `Constraints`.
-        choose: `choose(log_probs, index) -> tokens`, from float32
-            `(batch, vocabulary)` to int32 `(batch,)`.
+        choose: `choose(logits, index) -> tokens`, from float32 `(batch, vocabulary)`,
+            where a token that is not allowed has `-inf`, to int32 `(batch,)`.
         alpha: float, exponent of the length penalty.
 
     Returns:
@@ -48,11 +52,13 @@ def follow(step, prompt, constraints, choose, alpha):
 
     def body(index, path, leaves):
         tokens = ops.take(path.ids, index, axis=1)
-        log_probs, leaves = step(tokens, leaves, index)
-        log_probs = constraints.apply(log_probs, path.ids, index, prompt)
-        log_probs = prompt.force(log_probs, path.ids, index)
-        tokens = choose(log_probs, index)
-        gains = pick(log_probs, tokens[:, None])[:, 0]
+        logits, leaves = step(tokens, leaves, index)
+        allowed = constraints.apply(logits, path.ids, index, prompt)
+        allowed = prompt.force(allowed, path.ids, index)
+        tokens = choose(allowed, index)
+        chosen = pick(allowed, tokens[:, None])
+        gains = log_probabilities(chosen, logits)
+        gains = prompt.certain_if_forced(gains, chosen, index)[:, 0]
         return index + 1, _extend(path, tokens, gains, index, prompt), leaves
 
     index = ops.convert_to_tensor(0, dtype="int32")

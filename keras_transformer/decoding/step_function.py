@@ -3,7 +3,7 @@
 from keras import ops, tree
 from keras.backend import standardize_dtype
 
-from keras_transformer.decoding.scoring import log_probabilities
+from keras_transformer.decoding.split_state import SplitState
 
 
 class StepFunction:
@@ -15,39 +15,46 @@ class StepFunction:
 
     Args:
         step: the caller's function.
-        state: its state, any nest of tensors and None.
+        state: its state, any nest of tensors and None, or a `SplitState` of two.
     """
 
     def __init__(self, step, state):
         self._step = step
         self._structure = state
         self._leaves = tree.flatten(state)
+        self._is_split = isinstance(state, SplitState)
+        moved = state.moved if self._is_split else state
+        self._moved = sum(leaf is not None for leaf in tree.flatten(moved))
 
     def start(self, batch, beams=1):
-        """The leaves with every row repeated `beams` times.
+        """The leaves; unless the state is split, with every row `beams` times.
 
         Args:
             batch: int or scalar tensor, the number of sources.
             beams: int.
 
         Raises:
-            ValueError: if a leaf's first dimension is known and isn't `batch`.
+            ValueError: if a leaf's first dimension is known and wrong.
         """
         leaves = []
         for leaf in self._leaves:
             if leaf is None:
                 continue
             leaf = ops.convert_to_tensor(leaf)
-            shape = tuple(leaf.shape)
-            sizes = (shape[0] if shape else None, batch)
-            known = all(isinstance(size, int) for size in sizes)
-            if not shape or (known and sizes[0] != sizes[1]):
-                raise ValueError(
-                    "`state` must hold tensors whose first dimension is the batch "
-                    f"size of `start_ids`, {batch}. Received shape: {shape}."
-                )
-            leaves.append(ops.repeat(leaf, beams, axis=0) if beams > 1 else leaf)
+            if not self._is_split:
+                _check_rows(leaf, batch, "the batch size of `start_ids`")
+                leaf = ops.repeat(leaf, beams, axis=0) if beams > 1 else leaf
+            elif len(leaves) < self._moved:
+                _check_rows(leaf, batch * beams, "the number of hypotheses")
+            else:
+                _check_rows(leaf, batch, "the batch size of `start_ids`")
+            leaves.append(leaf)
         return tuple(leaves)
+
+    def move(self, leaves, rows):
+        """The leaves of the hypotheses in `rows`, int32 `(batch * beams,)`."""
+        moved, kept = leaves[: self._moved], leaves[self._moved :]
+        return (*(ops.take(leaf, rows, axis=0) for leaf in moved), *kept)
 
     def __call__(self, token_ids, leaves, index):
         """One step.
@@ -58,8 +65,8 @@ class StepFunction:
             index: int32 scalar.
 
         Returns:
-            `(log_probs, leaves)`: float32 `(rows, vocabulary)` for position
-            `index + 1`, and the new state in the shapes of the old one.
+            `(logits, leaves)`: float32 `(rows, vocabulary)` for position `index + 1`,
+            and the new state in the shapes of the old one.
 
         Raises:
             ValueError: if the logits have another rank or an unknown vocabulary
@@ -76,8 +83,8 @@ class StepFunction:
                 "`step` must return logits of shape (rows, vocabulary) with a known "
                 f"vocabulary. Received shape: {shape}."
             )
-        logits = ops.stop_gradient(logits)
-        return log_probabilities(logits), self._same_leaves(state, leaves)
+        logits = ops.cast(ops.stop_gradient(logits), "float32")
+        return logits, self._same_leaves(state, leaves)
 
     def _same_leaves(self, state, before):
         try:
@@ -90,6 +97,16 @@ class StepFunction:
         after = [leaf for leaf in tree.flatten(state) if leaf is not None]
         pairs = zip(after, before, strict=True)
         return tuple(ops.stop_gradient(_like(new, old)) for new, old in pairs)
+
+
+def _check_rows(leaf, rows, meaning):
+    shape = tuple(leaf.shape)
+    known = shape and isinstance(shape[0], int) and isinstance(rows, int)
+    if not shape or (known and shape[0] != rows):
+        raise ValueError(
+            f"`state` must hold tensors whose first dimension is {meaning}, {rows}. "
+            f"Received shape: {shape}."
+        )
 
 
 def _like(new, old):

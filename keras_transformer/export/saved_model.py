@@ -1,8 +1,6 @@
 """Export of a translator as a SavedModel."""
 
 import logging
-import shutil
-import tempfile
 from pathlib import Path
 
 from keras_transformer.argument_checks import check_positive_integer
@@ -11,6 +9,7 @@ from keras_transformer.export.serving_functions import ServingFunctions
 from keras_transformer.export.warm_up import write_warm_up
 from keras_transformer.text.optional_imports import require
 from keras_transformer.text.sentence_batches import check_sentences
+from keras_transformer.whole_folder import whole_folder
 
 logger = logging.getLogger(__name__)
 
@@ -87,18 +86,10 @@ def export_saved_model(
     signatures = functions.signatures()
     for batch in warm_up:
         signatures["serving_default"](text=tf.constant(batch, tf.string))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # A name that is no number is no version to a server.
-    unfinished = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    try:
-        tf.saved_model.save(module, str(unfinished), signatures=signatures)
+    with whole_folder(path) as folder:
+        tf.saved_model.save(module, str(folder), signatures=signatures)
         if warm_up:
-            write_warm_up(unfinished, warm_up)
-        unfinished.chmod(0o755)  # a server may run as another user
-        unfinished.rename(path)
-    except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise
+            write_warm_up(folder, warm_up)
 
 
 def _checked_warm_up(warm_up):

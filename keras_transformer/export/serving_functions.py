@@ -5,6 +5,7 @@ import keras
 from keras_transformer.decoding.length_limit import capacities, target_limit
 from keras_transformer.decoding.sequence_generator import SequenceGenerator
 from keras_transformer.decoding.sequence_scorer import SequenceScorer
+from keras_transformer.layers.key_value_cache import plain_writes
 from keras_transformer.text.graph_tokenizer import GraphTokenizer
 from keras_transformer.text.optional_imports import require
 
@@ -97,7 +98,8 @@ class ServingFunctions:
             "translate_ids": (self.translate_ids, (ids,)),
             "score": (self.score, (strings, answers)),
         }
-        return {
-            name: tf.function(function).get_concrete_function(*specs)
-            for name, (function, specs) in functions.items()
-        }
+        with plain_writes():
+            return {
+                name: tf.function(function).get_concrete_function(*specs)
+                for name, (function, specs) in functions.items()
+            }

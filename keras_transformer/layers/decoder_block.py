@@ -3,21 +3,30 @@
 import keras
 from keras import ops
 
+from keras_transformer.argument_checks import check_positive_integer
 from keras_transformer.attention import (
     as_attention_mask,
     as_padding_mask,
+    causal_mask,
     combine_masks,
     key_mask,
     real_positions,
 )
+from keras_transformer.layers.cached_attention import (
+    attend_cached,
+    attend_passed,
+    scores_by_hypothesis,
+    scores_by_position,
+)
 from keras_transformer.layers.key_value_cache import (
     empty_cache,
+    laid_out,
+    max_length_of,
     stop_at_overflow,
-    visible_keys,
     write_cache,
 )
+from keras_transformer.layers.lineage import own_line, visible_slots
 from keras_transformer.layers.sequence_shape import check_sequence_shape
-from keras_transformer.layers.shared_memory import attend_shared
 from keras_transformer.layers.transformer_block import TransformerBlock
 
 
@@ -156,39 +165,44 @@ class DecoderBlock(TransformerBlock):
         x = self._transform(x, training)
         return (x, *scores) if return_attention_scores else x
 
-    def start(self, memory=None, max_length=None, *, batch_size=None):
+    def start(self, memory=None, max_length=None, *, batch_size=None, hypotheses=1):
         """Make the cache for `step`.
 
         The memory's keys and values are projected here, once.
 
         Args:
-            memory: (batch, source, memory width); `None` without cross-attention.
+            memory: (sources, source, memory width); `None` without cross-attention.
             max_length: number of target positions that the cache can hold.
-            batch_size: number of rows, if it is not the memory's: several hypotheses
-                for each source, say.
+            batch_size: number of sources where there is no memory.
+            hypotheses: number of hypotheses of each source, adjacent rows in `step`.
 
         Returns:
             A dictionary of `"self"` and, with cross-attention, `"cross"`; each holds
-            `"key"` and `"value"` (batch, positions, heads, head_dim).
+            `"key"`, a list of blocks (sources, heads, key_dim, slots), and `"value"`,
+            a list of blocks (sources, heads, slots, value_dim). A slot is a position
+            of the memory, or one of the target for each hypothesis.
         """
         if not self.built:
             raise ValueError(
                 "A block must be built before `start`: call it once, or `build` it. "
                 f"Received: {self.name}, not built."
             )
+        check_positive_integer("hypotheses", hypotheses)
         self._check_memory(memory)
-        if batch_size is None:
-            if memory is None:
-                raise ValueError(
-                    "`batch_size` is needed where there is no `memory`. "
-                    "Received: batch_size=None."
-                )
-            batch_size = ops.shape(memory)[0]
-        cache = {"self": empty_cache(self.self_attention, batch_size, max_length)}
+        if memory is None and batch_size is None:
+            raise ValueError(
+                "`batch_size` is needed where there is no `memory`. "
+                "Received: batch_size=None."
+            )
+        sources = ops.shape(memory)[0] if batch_size is None else batch_size
+        cache = {
+            "self": empty_cache(self.self_attention, sources, max_length, hypotheses)
+        }
         if self.has_cross_attention:
             memory = ops.cast(memory, self.compute_dtype)
-            key, value = self.cross_attention.project_key_value(memory)
-            cache["cross"] = {"key": key, "value": value}
+            projected = self.cross_attention.project_key_value(memory)
+            cross = laid_out(*projected)
+            cache["cross"] = {name: [block] for name, block in cross.items()}
         return cache
 
     def step(
@@ -200,58 +214,73 @@ class DecoderBlock(TransformerBlock):
         padding_mask=None,
         memory_padding_mask=None,
         hypotheses=1,
+        lineage=None,
         return_attention_scores=False,
     ):
         """Decode the next position, or the next few.
 
         Args:
-            x: (batch, new, width), the new positions.
+            x: (rows, new, width), the new positions; `rows` is `sources * hypotheses`.
             cache: from `start` or the step before.
             index: position of the first new row, an integer or integer scalar tensor.
-            padding_mask: boolean (batch, max_length) over all cached positions, True
+            padding_mask: boolean (rows, max_length) over all cached positions, True
                 at real ones; for sequences padded on the left.
             memory_padding_mask: boolean (sources, source), True at real positions.
-            hypotheses: number of adjacent rows of `x` that share a row of the memory.
-                The memory's keys and values are not copied for them.
+            hypotheses: number of adjacent rows of `x` for each source, as in `start`.
+            lineage: int32 (rows, max_length), the hypothesis of the same source that
+                wrote the position, for a search that goes on from some hypotheses
+                several times. If not given, each wrote its own.
             return_attention_scores: whether to return the scores as well.
 
         Returns:
             `(y, cache)`, or `(y, cache, scores)` with a tuple of the self- and
-            cross-attention scores. A step past the end of the cache is an error
-            where `index` is known. In a compiled function it never lands in another
-            slot: TensorFlow stops with an error, XLA makes `y` NaN.
+            cross-attention scores, (rows, heads, new, max_length) and (rows, heads,
+            new, source). A step past the end of the cache is an error where `index`
+            is known. In a compiled function it never lands in another slot:
+            TensorFlow stops with an error, XLA makes `y` NaN.
         """
         x = ops.cast(x, self.compute_dtype)
+        rows, new = ops.shape(x)[:2]
         around, attention = self.self_attention_residual, self.self_attention
         entered = around.enter(x)
-        key, value = attention.project_key_value(entered, offset=index)
-        stored = write_cache(cache["self"], key, value, index)
-        attended = attention.attend(
+        projected = attention.project_key_value(entered, offset=index)
+        stored = write_cache(cache["self"], *projected, index, hypotheses)
+        max_length = max_length_of(stored, hypotheses)
+        if hypotheses == 1:
+            mask = causal_mask(new, max_length, index)
+            mask = combine_masks(mask, key_mask(padding_mask))
+        else:
+            if lineage is None:
+                lineage = own_line(rows, max_length, hypotheses)
+            mask = visible_slots(lineage, index, new, hypotheses, padding_mask)
+        update, scores = attend_passed(
+            attention,
             entered,
-            stored["key"],
-            stored["value"],
-            mask=combine_masks(
-                visible_keys(x, stored["key"], index), key_mask(padding_mask)
-            ),
-            offset=index,
+            stored,
+            index,
+            mask=mask,
+            hypotheses=hypotheses,
             return_attention_scores=return_attention_scores,
         )
-        update, *scores = attended if return_attention_scores else (attended,)
-        y = around(x, update)
+        y, all_scores = around(x, update), [scores]
         if self.has_cross_attention:
-            y, *more = attend_shared(
+            update, scores = attend_cached(
                 self.cross_attention,
-                self.cross_attention_residual,
-                y,
+                self.cross_attention_residual.enter(y),
                 cache["cross"],
                 mask=key_mask(memory_padding_mask, "memory_padding_mask"),
                 hypotheses=hypotheses,
-                return_attention_scores=return_attention_scores,
             )
-            scores += more
-        y = stop_at_overflow(self._transform(y), stored["key"], index)
+            y = self.cross_attention_residual(y, update)
+            all_scores.append(scores)
+        y = stop_at_overflow(self._transform(y), max_length, index)
         cache = {**cache, "self": stored}
-        return (y, cache, tuple(scores)) if return_attention_scores else (y, cache)
+        if not return_attention_scores:
+            return y, cache
+        own, *across = (
+            scores_by_hypothesis(scores, hypotheses, new) for scores in all_scores
+        )
+        return y, cache, (scores_by_position(own, hypotheses), *across)
 
     def _check_memory(self, memory):
         if self.has_cross_attention != (memory is not None):

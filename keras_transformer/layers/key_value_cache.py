@@ -1,63 +1,147 @@
-"""Keys and values of the positions that decoding has passed."""
+"""Keys and values of the positions that decoding has passed.
+
+They stand in the order that the products of attention need:
+
+- keys (sources, heads, key_dim, slots),
+- values (sources, heads, slots, value_dim),
+
+in blocks of 32, 32, 64, 128, ... positions, so that a step reads the blocks that are
+begun and not the room for all. The hypotheses of a source share its row: slot
+`position * hypotheses + i` is that of hypothesis `i`, and nothing moves when a search
+drops some hypotheses and splits others, see `lineage`.
+"""
+
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from keras import ops
 
 from keras_transformer.argument_checks import check_positive_integer
-from keras_transformer.attention import causal_mask
 from keras_transformer.layers.known_values import known_values
 from keras_transformer.layers.token_ids import out_of_range
 
+FIRST_BLOCK = 32  # positions
 
-def empty_cache(attention, batch_size, max_length):
+_plain = ContextVar("plain_writes", default=False)
+
+
+@contextmanager
+def plain_writes():
+    """Trace writes as a choice at each slot, of TensorFlow's core operations.
+
+    Elsewhere a slice is updated in place. On TensorFlow this is an operation of XLA's,
+    which a model server need not know.
+    """
+    token = _plain.set(True)
+    try:
+        yield
+    finally:
+        _plain.reset(token)
+
+
+def block_ends(max_length):
+    """Positions at which the blocks of a cache end: 32, 64, 128, ..., max_length."""
+    ends, end = [], FIRST_BLOCK
+    while end < max_length:
+        ends.append(end)
+        end *= 2
+    return [*ends, max_length]
+
+
+def empty_cache(attention, sources, max_length, hypotheses=1):
     """Make room for `max_length` positions of a `MultiHeadAttention`.
 
     Returns:
-        `{"key": ..., "value": ...}`, zeros (batch_size, max_length, heads, head_dim)
-        in the layer's compute dtype.
+        `{"key": [...], "value": [...]}`, a list of blocks each, zeros in the layer's
+        compute dtype.
     """
-    max_length = check_positive_integer("max_length", max_length)
+    check_positive_integer("max_length", max_length)
     heads, dtype = attention.num_key_value_heads, attention.compute_dtype
+    cache, begin = {"key": [], "value": []}, 0
+    for end in block_ends(max_length):
+        slots, begin = (end - begin) * hypotheses, end
+        key_shape = (sources, heads, attention.key_dim, slots)
+        value_shape = (sources, heads, slots, attention.value_dim)
+        cache["key"].append(ops.zeros(key_shape, dtype))
+        cache["value"].append(ops.zeros(value_shape, dtype))
+    return cache
+
+
+def max_length_of(cache, hypotheses=1):
+    """Return the number of positions that a cache has room for."""
+    return sum(block.shape[3] for block in cache["key"]) // hypotheses
+
+
+def laid_out(key, value, hypotheses=1):
+    """Bring keys and values (sources * hypotheses, new, heads, dim) to this order."""
+    if hypotheses == 1:
+        key, value = (
+            ops.transpose(key, (0, 2, 3, 1)),
+            ops.transpose(value, (0, 2, 1, 3)),
+        )
+        return {"key": key, "value": value}
+    new, heads = ops.shape(key)[1], key.shape[2]
+    key = ops.reshape(key, (-1, hypotheses, new, heads, key.shape[3]))
+    key = ops.transpose(key, (0, 3, 4, 2, 1))
+    value = ops.reshape(value, (-1, hypotheses, new, heads, value.shape[3]))
+    value = ops.transpose(value, (0, 3, 2, 1, 4))
     return {
-        "key": ops.zeros((batch_size, max_length, heads, attention.key_dim), dtype),
-        "value": ops.zeros((batch_size, max_length, heads, attention.value_dim), dtype),
+        "key": ops.reshape(key, (-1, heads, key.shape[2], new * hypotheses)),
+        "value": ops.reshape(value, (-1, heads, new * hypotheses, value.shape[4])),
     }
 
 
-def write_cache(cache, key, value, index):
-    """Put new keys and values (batch, new, heads, head_dim) at position `index`.
+def write_cache(cache, key, value, index, hypotheses=1):
+    """Put keys and values (sources * hypotheses, new, heads, dim) at `index`.
 
-    Each slot picks its row, so a row past the end finds no slot: it cannot land in
-    another's, as it does where an index is clamped.
+    What does not fit is not written: it cannot land in another's slot, as it does
+    where an index is clamped.
 
     Raises:
-        ValueError: where `index` is known and the rows do not fit.
+        ValueError: where `index` is known and the positions do not fit.
     """
-    capacity, new = cache["key"].shape[1], key.shape[1]
+    capacity, new = max_length_of(cache, hypotheses), key.shape[1]
     known = known_values(index)
     if known is not None and not 0 <= known <= capacity - (new or 0):
         raise ValueError(
             f"`index` must leave room for {new} new positions in a cache of "
             f"`max_length`={capacity}. Received: index={known}."
         )
-    if isinstance(index, int) and index == 0 and new == capacity:
-        return {"key": key, "value": value}
-    row = ops.arange(capacity, dtype="int32") - index  # of the new rows, by slot
-    hit = ops.logical_and(row >= 0, row < ops.shape(key)[1])[:, None, None]
-
-    def write(old, rows):
-        if new != 1:
-            rows = ops.take(rows, ops.clip(row, 0, ops.shape(key)[1] - 1), axis=1)
-        return ops.where(hit, ops.cast(rows, old.dtype), old)
-
-    return {"key": write(cache["key"], key), "value": write(cache["value"], value)}
-
-
-def visible_keys(x, cached, index):
-    """Causal mask of the new positions `x` over all slots of the cache."""
-    return causal_mask(ops.shape(x)[1], cached.shape[1], index)
+    rows = laid_out(key, value, hypotheses)
+    write = _update if new == 1 and not _plain.get() else _choose
+    written = {}
+    for name, axis in (("key", 3), ("value", 2)):
+        blocks, begin = [], 0
+        for block in cache[name]:
+            new_rows = ops.cast(rows[name], block.dtype)
+            blocks.append(write(block, new_rows, index * hypotheses - begin, axis))
+            begin += block.shape[axis]
+        written[name] = blocks
+    return written
 
 
-def stop_at_overflow(y, cached, index):
+def _update(block, rows, place, axis):
+    """Update a slice; where it does not fit, with what stands there."""
+    last = block.shape[axis] - rows.shape[axis]
+    place = ops.convert_to_tensor(place, dtype="int32")
+    start = [0, 0, 0, 0]
+    start[axis] = ops.clip(place, 0, last)
+    there = ops.slice(block, start, ops.shape(rows))
+    fits = ops.logical_and(place >= 0, place <= last)
+    return ops.slice_update(block, start, ops.where(fits, rows, there))
+
+
+def _choose(block, rows, place, axis):
+    """Let each slot choose between its old row and a new one."""
+    new = ops.shape(rows)[axis]
+    row = ops.arange(block.shape[axis], dtype="int32") - place  # of the new, by slot
+    hit = ops.logical_and(row >= 0, row < new)
+    if rows.shape[axis] != 1:
+        rows = ops.take(rows, ops.clip(row, 0, new - 1), axis=axis)
+    return ops.where(hit if axis == 3 else hit[:, None], rows, block)
+
+
+def stop_at_overflow(y, max_length, index):
     """Stop the run if the new positions `y` do not fit and nobody could know before.
 
     A compiled function cannot raise on every backend. Reading past the end of a table
@@ -65,8 +149,8 @@ def stop_at_overflow(y, cached, index):
     """
     if isinstance(index, int):
         return y
-    capacity, last = cached.shape[1], index + ops.shape(y)[1] - 1
-    table = ops.zeros((capacity,), dtype=y.dtype)
-    y = y + ops.take(table, out_of_range(last, capacity), axis=0)
-    fits = ops.logical_and(index >= 0, last < capacity)
+    last = index + ops.shape(y)[1] - 1
+    table = ops.zeros((max_length,), dtype=y.dtype)
+    y = y + ops.take(table, out_of_range(last, max_length), axis=0)
+    fits = ops.logical_and(index >= 0, last < max_length)
     return y + ops.cast(ops.where(fits, 0.0, float("nan")), y.dtype)

@@ -1,5 +1,7 @@
 """Multi-head attention."""
 
+import math
+
 import keras
 from keras import ops
 
@@ -250,7 +252,7 @@ class MultiHeadAttention(keras.layers.Layer):
         query = self.query_dense(query)  # (batch, query, heads, key_dim)
         query = rotated(self.position, query, offset)
         lengths = ops.shape(query)[1], ops.shape(key)[1]
-        bias = score_bias(self.position, *lengths, offset)
+        bias = self.score_bias(*lengths, offset)
         shared_by = self.num_heads // self.num_key_value_heads
         if shared_by > 1:
             key = ops.repeat(key, shared_by, axis=2)
@@ -269,6 +271,23 @@ class MultiHeadAttention(keras.layers.Layer):
             context, scores = result
             return self.output_dense(context), scores
         return self.output_dense(result)
+
+    def project_query(self, query, *, offset=0):
+        """Project and scale queries, to multiply them with keys.
+
+        Args:
+            query: (batch, query, width).
+            offset: position of the first row, an integer or scalar tensor.
+
+        Returns:
+            (batch, query, heads, key_dim).
+        """
+        query = rotated(self.position, self.query_dense(query), offset)
+        return query * ops.cast(1.0 / math.sqrt(self.key_dim), query.dtype)
+
+    def score_bias(self, query_length, key_length, offset=0):
+        """Return what `position` adds to the scores, or `None`."""
+        return score_bias(self.position, query_length, key_length, offset)
 
     def _mask(self, query_mask, value_mask, key_mask_, attention_mask):
         rows = as_padding_mask(query_mask, "query_mask")

@@ -175,16 +175,19 @@ class Transformer(keras.Model):
         """
         return self.parts.encode(source_ids)
 
-    def start(self, source_ids, max_length):
+    def start(self, source_ids, max_length, *, hypotheses=1):
         """Encode a source and make the caches to decode from it.
 
         Args:
-            source_ids: int32 (batch, source), padded with `pad_id`.
+            source_ids: int32 (sources, source), padded with `pad_id`.
             max_length: number of target positions to make room for.
+            hypotheses: number of hypotheses of each source.
 
         Returns:
-            `(state, shared)`. `state` has one row a hypothesis, and is what `step`
-            changes; `shared` has one row a source, and stays.
+            `(state, shared)`. `state` is what `step` changes, a pair: what moves with
+            a hypothesis, with one row each (its lineage, int32 (rows, max_length), or
+            `None` for single hypotheses), and the caches, which stay with the source.
+            `shared` stays as it is.
 
         Raises:
             ValueError: if there are not that many learned positions.
@@ -194,17 +197,19 @@ class Transformer(keras.Model):
                 f"`max_length` must not exceed the model's {self.max_length} "
                 f"positions. Received: {max_length}."
             )
-        return self.parts.start(source_ids, max_length)
+        return self.parts.start(source_ids, max_length, hypotheses)
 
     def step(self, token_ids, state, index, shared, *, hypotheses=1):
         """Read one more target token, and score the next.
 
         Args:
-            token_ids: int32 (rows,), the tokens at position `index`.
-            state: from `start` or the step before, one row a hypothesis.
+            token_ids: int32 (rows,), the tokens at position `index`; `rows` is
+                `sources * hypotheses`, the hypotheses of a source are neighbours.
+            state: from `start` or the step before. A search that goes on from other
+                hypotheses takes their rows of the first part, and leaves the second.
             index: position of the tokens, an integer or scalar tensor.
             shared: from `start`.
-            hypotheses: number of adjacent rows for each source.
+            hypotheses: number of hypotheses of each source, as in `start`.
 
         Returns:
             The logits (rows, vocabulary) of the next token, and the new state.

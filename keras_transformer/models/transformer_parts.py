@@ -4,6 +4,7 @@ from keras import ops
 
 from keras_transformer.layers import DecoderBlock, EncoderBlock, TokenEmbedding
 from keras_transformer.layers.initialization import seed_for
+from keras_transformer.layers.lineage import own_line, written_by_oneself
 from keras_transformer.layers.residual import NORMALIZATIONS
 from keras_transformer.models.assembly import (
     block_position,
@@ -106,21 +107,29 @@ class TransformerParts:
             x = self.decoder_norm(x)
         return self.output_embedding(x, reverse=True)
 
-    def start(self, source_ids, max_length):
+    def start(self, source_ids, max_length, hypotheses=1):
         """Encode a source and make the caches, see `Transformer.start`."""
         memory = self.encode(source_ids)
-        caches = [block.start(memory, max_length) for block in self.decoder_blocks]
+        caches = [
+            block.start(memory, max_length, hypotheses=hypotheses)
+            for block in self.decoder_blocks
+        ]
         shared = {
             "cross": [cache["cross"] for cache in caches],
             "padding_mask": self.padding_mask(source_ids),
         }
-        return [cache["self"] for cache in caches], shared
+        rows = ops.shape(source_ids)[0] * hypotheses
+        lineage = own_line(rows, max_length, hypotheses) if hypotheses > 1 else None
+        return (lineage, [cache["self"] for cache in caches]), shared
 
     def step(self, token_ids, state, index, shared, *, hypotheses=1):
         """Read one more target token, see `Transformer.step`."""
+        lineage, caches = state
+        if hypotheses > 1:
+            lineage = written_by_oneself(lineage, index, hypotheses)
         x = self.target(token_ids[:, None], index)  # (rows, 1, hidden_dim)
-        new_state = []
-        parts = zip(self.decoder_blocks, state, shared["cross"], strict=True)
+        new_caches = []
+        parts = zip(self.decoder_blocks, caches, shared["cross"], strict=True)
         for block, own, cross in parts:
             x, cache, *_ = block.step(
                 x,
@@ -128,6 +137,7 @@ class TransformerParts:
                 index,
                 memory_padding_mask=shared["padding_mask"],
                 hypotheses=hypotheses,
+                lineage=lineage,
             )
-            new_state.append(cache["self"])
-        return self.logits(x)[:, 0], new_state
+            new_caches.append(cache["self"])
+        return self.logits(x)[:, 0], (lineage, new_caches)

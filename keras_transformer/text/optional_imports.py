@@ -4,6 +4,7 @@ import importlib
 from types import ModuleType
 
 PACKAGES = {
+    "ctranslate2": "ctranslate2",
     "keras_hub": "keras-hub",
     "sentencepiece": "sentencepiece",
     "tensorflow": "tensorflow",

@@ -7,14 +7,18 @@ import numpy as np
 from keras_transformer.text.corpus import check_unicode
 from keras_transformer.text.encoded_pairs import EncodedTexts
 
-SHORTEST = 8  # positions of the smallest batches
+SHORTEST = 16  # positions of the smallest batches
 
 
 def check_sentences(name, sentences):
     """Return a list of strings, or raise an error that names the wrong one."""
+    return list(checked_sentences(name, sentences))
+
+
+def checked_sentences(name, sentences):
+    """Yield strings, or raise an error that names the wrong one."""
     if isinstance(sentences, str | bytes) or not hasattr(sentences, "__iter__"):
         raise TypeError(f"`{name}` must be a list of strings. Received: {sentences!r}.")
-    sentences = list(sentences)
     for number, sentence in enumerate(sentences):
         if not isinstance(sentence, str):
             raise TypeError(
@@ -22,16 +26,17 @@ def check_sentences(name, sentences):
                 f"Received: {sentence!r} at index {number}."
             )
         check_unicode(name, number, sentence)
-    return sentences
+        yield sentence
 
 
-def _check_lengths(lengths, max_length):
+def _check_lengths(lengths, max_length, first=0):
     if max_length is None or not len(lengths) or lengths.max() < max_length:
         return
     number = int(np.argmax(lengths))
     raise ValueError(
         f"A sentence must have at most {max_length - 1} tokens for a model with "
-        f"{max_length} positions. Received: {lengths[number]} tokens at index {number}."
+        f"{max_length} positions. "
+        f"Received: {lengths[number]} tokens at index {first + number}."
     )
 
 
@@ -41,7 +46,7 @@ class SentenceBatch(NamedTuple):
     Attributes:
         rows: which sentences they are, int (sentences,).
         ids: int32 (batch, source), the sentences' ids, their end and padding. Further
-            rows, up to a few fixed batch sizes, repeat the last sentence.
+            rows, up to the batch size, repeat the last sentence.
     """
 
     rows: np.ndarray
@@ -51,15 +56,17 @@ class SentenceBatch(NamedTuple):
 class SentenceBatches:
     """Tokenize sentences and deal them into batches, the longest first.
 
-    Lengths and numbers of rows are rounded up to powers of two, so that few shapes
-    occur. A blank sentence, or one without any token, is in no batch.
+    Few shapes occur, since each is a function to compile: lengths are rounded up to
+    powers of two from 16, and a batch has `batch_size` rows, unless there is but one
+    sentence. A blank sentence, or one without any token, is in no batch.
 
     Args:
         sentences: a list of strings.
         tokenizer: a KerasHub tokenizer of text to integer ids.
         end_id: id that ends a sentence.
-        batch_size: largest number of rows.
+        batch_size: number of rows.
         max_length: number of positions of the model, `None` without a limit.
+        first: index of the first sentence, for errors.
 
     Raises:
         ValueError: for a sentence that is too long for the model.
@@ -72,16 +79,22 @@ class SentenceBatches:
         end_id: int,
         batch_size: int,
         max_length: int | None = None,
+        first: int = 0,
     ):
         self.encoded = EncodedTexts.from_texts(sentences, tokenizer)
         self._end_id = end_id
-        _check_lengths(self.encoded.lengths, max_length)
+        _check_lengths(self.encoded.lengths, max_length, first)
         self._max_length = max_length
         lengths = self.encoded.lengths + 1
         filled = np.array([bool(sentence.strip()) for sentence in sentences], bool)
         filled &= self.encoded.lengths > 0
         order = np.argsort(-lengths, kind="stable")
-        self._groups = _groups(order[filled[order]], lengths, batch_size)
+        order = order[filled[order]]
+        self._rows = batch_size if len(order) > 1 else 1
+        self._groups = [
+            order[first : first + self._rows]
+            for first in range(0, len(order), self._rows)
+        ]
 
     def __len__(self):
         """Return the number of batches."""
@@ -89,28 +102,16 @@ class SentenceBatches:
 
     def __iter__(self):
         """Yield a `SentenceBatch` after the other."""
-        for rows, width in self._groups:
-            padded = np.append(
-                rows, np.repeat(rows[-1], _ceiling(len(rows)) - len(rows))
-            )
+        for rows in self._groups:
+            spare = np.repeat(rows[-1], self._rows - len(rows))
+            padded = np.append(rows, spare)
+            longest = int(self.encoded.lengths[rows[0]]) + 1
+            width = _ceiling(max(longest, SHORTEST))
             if self._max_length is not None:
                 width = min(width, self._max_length)
             ids, ends = self.encoded.dense(padded, (len(padded), width))
             ids[np.arange(len(padded)), ends] = self._end_id
             yield SentenceBatch(rows, ids)
-
-
-def _groups(order, lengths, batch_size):
-    groups = []
-    while len(order):
-        width = _ceiling(max(int(lengths[order[0]]), SHORTEST))
-        same = (
-            int(np.sum(lengths[order] > width // 2)) if width > SHORTEST else len(order)
-        )
-        rows = order[: min(same, batch_size)]
-        groups.append((rows, width))
-        order = order[len(rows) :]
-    return groups
 
 
 def _ceiling(number):

@@ -6,6 +6,8 @@ from keras_transformer.decoding import BeamSearch, GreedySearch, Sampling
 OPTIONS = {
     "length_penalty": 0.25,
     "min_length": 3,
+    "min_ratio": 0.5,
+    "max_ratio": 1.5,
     "no_repeat_ngram": 4,
     "banned_tokens": [5, 6],
 }
@@ -57,6 +59,6 @@ def test_seed_generators_come_back():
 def test_repr_reads_like_the_constructor():
     expected = (
         "BeamSearch(num_beams=7, n_best=2, length_penalty=0.25, min_length=3, "
-        "no_repeat_ngram=4, banned_tokens=[5, 6])"
+        "min_ratio=0.5, max_ratio=1.5, no_repeat_ngram=4, banned_tokens=[5, 6])"
     )
     assert repr(BeamSearch(**BEAM)) == expected

@@ -24,8 +24,8 @@ def test_hypotheses_share_rows_of_the_memory(sizes, options):
     block = block_of(**options)
     memory, padding = REPEATED
     expected = block(X, memory, memory_padding_mask=padding)
-    cache, index, outputs = block.start(MEMORY, 4, batch_size=6), 0, []
-    assert cache["cross"]["key"].shape[0] == 2
+    cache, index, outputs = block.start(MEMORY, 4, hypotheses=3), 0, []
+    assert cache["cross"]["key"][0].shape[0] == 2
     for size in sizes:
         y, cache = block.step(
             X[:, index : index + size], cache, index, hypotheses=3,
@@ -43,7 +43,7 @@ def test_scores_of_a_step(new):
     _, own, across = block(
         X, memory, memory_padding_mask=padding, return_attention_scores=True
     )
-    cache = block.start(MEMORY, max_length=4, batch_size=6)
+    cache = block.start(MEMORY, max_length=4, hypotheses=3)
     for index in range(0, 4, new):
         rows = slice(index, index + new)
         _, cache, scores = block.step(
@@ -72,10 +72,10 @@ def test_start_makes_an_empty_cache_in_the_compute_dtype():
     block = DecoderBlock(2, 10, dtype="mixed_bfloat16")
     block.build(X.shape, MEMORY.shape)
     cache = block.start(MEMORY, max_length=4)
-    assert cache["self"]["key"].shape == (2, 4, 2, 4)
-    for part in (*cache["self"].values(), *cache["cross"].values()):
+    assert cache["self"]["key"][0].shape == (2, 2, 4, 4)
+    for (part,) in (*cache["self"].values(), *cache["cross"].values()):
         assert "bfloat16" in str(part.dtype)
-    assert not array_of(cache["self"]["key"]).any()
+    assert not array_of(cache["self"]["key"][0]).any()
     y, cache = block.step(X[:2, :1], cache, 0)
     assert "bfloat16" in str(y.dtype)
     expected = array_of(block(X[:2, :1], MEMORY))
@@ -85,20 +85,20 @@ def test_start_makes_an_empty_cache_in_the_compute_dtype():
 def test_a_step_leaves_the_old_cache_alone():
     block = block_of()
     cache = block.start(MEMORY, max_length=4)
-    before = array_of(cache["self"]["key"]).copy()
+    before = array_of(cache["self"]["key"][0]).copy()
     _, after = block.step(X[:2, :1], cache, 1)
-    np.testing.assert_array_equal(array_of(cache["self"]["key"]), before)
-    written = array_of(after["self"]["key"])
-    assert written[:, 1].any()
-    assert not written[:, [0, 2, 3]].any()
+    np.testing.assert_array_equal(array_of(cache["self"]["key"][0]), before)
+    written = array_of(after["self"]["key"][0])
+    assert written[..., 1].any()
+    assert not written[..., [0, 2, 3]].any()
 
 
 def test_later_slots_are_not_seen():
     block = block_of()
     cache = block.start(MEMORY, max_length=4)
     dirty = {
-        name: ops.convert_to_tensor(np.full(part.shape, 7.0, "float32"))
-        for name, part in cache["self"].items()
+        name: [ops.convert_to_tensor(np.full(part.shape, 7.0, "float32"))]
+        for name, (part,) in cache["self"].items()
     }
     expected, _ = block.step(X[:2, :2], cache, 0)
     found, _ = block.step(X[:2, :2], {**cache, "self": dirty}, 0)

@@ -22,9 +22,7 @@ OPTIONS = [
 
 def decode(model, target, rows=1, step=None):
     """Logits of all positions of `target`, step by step."""
-    state, shared = model.start(SOURCE, target.shape[1])
-    if rows > 1:
-        state = repeat(state, rows)
+    state, shared = model.start(SOURCE, target.shape[1], hypotheses=rows)
     outputs = []
     for i in range(target.shape[1]):
         if step is None:
@@ -33,13 +31,6 @@ def decode(model, target, rows=1, step=None):
             logits, state = step(target[:, i], state, ops.convert_to_tensor(i), shared)
         outputs.append(array_of(logits))
     return np.stack(outputs, axis=1)
-
-
-def repeat(state, rows):
-    return [
-        {name: ops.repeat(part, rows, axis=0) for name, part in cache.items()}
-        for cache in state
-    ]
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)

@@ -1,6 +1,7 @@
 """Batches of sentences to translate."""
 
 import numpy as np
+import pytest
 
 from keras_transformer.text.sentence_batches import SentenceBatches, pair_batch
 from keras_transformer.text.special_ids import SpecialIds
@@ -15,34 +16,40 @@ class Letters:
 
 def test_each_sentence_is_in_one_batch_with_its_end_and_padding():
     sentences = ["abc", "", "a" * 20, " ", "b", "c" * 7, "d" * 8]
-    batches = SentenceBatches(sentences, Letters(), end_id=1, batch_size=2)
+    batches = list(SentenceBatches(sentences, Letters(), end_id=1, batch_size=2))
     seen = {}
     for batch in batches:
         for row, ids in zip(batch.rows, batch.ids, strict=False):
             seen[int(row)] = ids
     assert sorted(seen) == [0, 2, 4, 5, 6]
-    assert seen[0].tolist() == [3, 4, 5, 1, 0, 0, 0, 0]
-    assert seen[5].tolist() == [5] * 7 + [1]
+    assert seen[0].tolist() == [3, 4, 5, 1] + [0] * 12
+    assert seen[6].tolist() == [6] * 8 + [1] + [0] * 23
     assert seen[2].tolist() == [3] * 20 + [1] + [0] * 11
-    assert len(batches) == len(list(batches))
+    assert [batch.rows.tolist() for batch in batches] == [[2, 6], [5, 0], [4]]
 
 
-def test_shapes_are_powers_of_two_and_spare_rows_repeat_the_last():
+def test_shapes_are_few_and_spare_rows_repeat_the_last():
     sentences = ["a" * (1 + i % 40) for i in range(100)]
     batches = list(SentenceBatches(sentences, Letters(), end_id=1, batch_size=16))
+    assert len(batches) == 7
     for batch in batches:
         rows, width = batch.ids.shape
-        assert rows & (rows - 1) == width & (width - 1) == 0
-        assert len(batch.rows) <= rows <= 16
+        assert rows == 16
         spare = batch.ids[len(batch.rows) :]
         np.testing.assert_array_equal(
             spare, np.tile(batch.ids[len(batch.rows) - 1], (len(spare), 1))
         )
-        # No sentence in it would fit in half the width.
-        real = (batch.ids > 0).sum(axis=1)
-        assert (real > width // 2).all() or width == 8
-    widths = [batch.ids.shape[1] for batch in batches]
-    assert widths == sorted(widths, reverse=True)
+        longest = (batch.ids > 0).sum(axis=1).max()
+        assert width == next(size for size in (16, 32, 64) if size >= longest)
+    lengths = [(row > 0).sum() for batch in batches for row in batch.ids]
+    assert lengths == sorted(lengths, reverse=True)
+
+
+@pytest.mark.parametrize("sentences", [["abc"], ["", "abc", " "]])
+def test_a_sentence_alone_needs_no_further_rows(sentences):
+    (batch,) = SentenceBatches(sentences, Letters(), end_id=1, batch_size=16)
+    assert batch.ids.shape == (1, 16)
+    assert batch.rows.tolist() == [sentences.index("abc")]
 
 
 def test_no_sentences_give_no_batches():

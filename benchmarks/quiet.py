@@ -1,0 +1,44 @@
+"""How busy other processes keep the cores while one is measured."""
+
+import os
+import time
+from pathlib import Path
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def core_count():
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+class OtherLoad:
+    """Measures the share of all cores that is not idle and not a given process.
+
+    Reads /proc, so it knows nothing (a share of 0) where that does not exist.
+
+    Args:
+        pid: the process that is measured, whose own load does not count.
+    """
+
+    def __init__(self, pid):
+        self._pid = pid
+        self._start = time.perf_counter()
+        self._before = self._busy()
+
+    def share(self):
+        """Return the share since construction, from 0 to 1."""
+        seconds = time.perf_counter() - self._start
+        others = (self._busy() - self._before) / TICKS
+        return min(max(others / (seconds * (os.cpu_count() or 1)), 0.0), 1.0)
+
+    def _busy(self):
+        """Ticks that all processes but ours have run."""
+        try:
+            first = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
+            own = Path(f"/proc/{self._pid}/stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            return 0
+        user, nice, system, _, _, irq, softirq, steal = map(int, first)
+        busy = user + nice + system + irq + softirq + steal
+        return busy - int(own[11]) - int(own[12])

@@ -1,0 +1,118 @@
+"""Attention to keys and values that stand in a cache.
+
+Attention treats each query by itself, so the hypotheses of a source can stand side by
+side as further queries to its one row of keys and values.
+"""
+
+from keras import ops
+
+from keras_transformer.attention import attend_by_head
+from keras_transformer.layers.key_value_cache import block_ends, max_length_of
+from keras_transformer.layers.known_values import known_values
+
+
+def attend_cached(attention, x, cache, *, mask=None, bias=None, hypotheses=1, offset=0):
+    """Attend from new positions to all slots of a cache.
+
+    Args:
+        attention: the `MultiHeadAttention`.
+        x: (sources * hypotheses, new, width), not projected.
+        cache: `{"key", "value"}`, a list of blocks each, see `key_value_cache`.
+        mask: boolean, broadcastable to (sources, heads, hypotheses * new, slots).
+        bias: added to the scores, broadcastable to the same shape.
+        hypotheses: number of adjacent rows for each source.
+        offset: position of the first new one.
+
+    Returns:
+        (sources * hypotheses, new, output width), and the scores (sources, heads,
+        hypotheses * new, slots).
+    """
+    query = attention.project_query(x, offset=offset)
+    new, heads, dim = ops.shape(query)[1], query.shape[2], query.shape[3]
+    if hypotheses > 1:
+        query = ops.reshape(query, (-1, hypotheses * new, heads, dim))
+    shared_by = attention.num_heads // attention.num_key_value_heads
+    key, value = (
+        [ops.repeat(block, shared_by, axis=1) if shared_by > 1 else block
+         for block in cache[name]]
+        for name in ("key", "value")
+    )  # fmt: skip
+    context, scores = attend_by_head(
+        ops.transpose(query, (0, 2, 1, 3)), key, value, mask=mask, bias=bias
+    )
+    context = ops.transpose(context, (0, 2, 1, 3))
+    if hypotheses > 1:
+        context = ops.reshape(context, (-1, new, heads, context.shape[3]))
+    return attention.output_dense(context), scores
+
+
+def attend_passed(
+    attention, x, cache, index, *, mask, hypotheses=1, return_attention_scores=False
+):
+    """Attend to the positions passed: to the blocks of the cache that are begun.
+
+    A step's cost follows the positions passed, not the room. Where scores are asked
+    for, all slots are read.
+
+    Args:
+        attention: the `MultiHeadAttention`.
+        x: (sources * hypotheses, new, width).
+        cache: `{"key", "value"}` with the new positions written.
+        index: position of the first new one.
+        mask: boolean, broadcastable to (sources, heads, hypotheses * new, slots).
+        hypotheses: number of adjacent rows for each source.
+        return_attention_scores: whether to return the scores as well.
+
+    Returns:
+        As `attend_cached`; `None` for scores that are not asked for.
+    """
+    ends, new = block_ends(max_length_of(cache, hypotheses)), ops.shape(x)[1]
+
+    def read(count):
+        return attend_cached(
+            attention,
+            x,
+            {name: blocks[:count] for name, blocks in cache.items()},
+            mask=mask[..., : ends[count - 1] * hypotheses],
+            bias=_bias(attention, new, ends[count - 1], index, hypotheses),
+            hypotheses=hypotheses,
+            offset=index,
+        )
+
+    if return_attention_scores:
+        return read(len(ends))
+    if len(ends) == 1:
+        return read(1)[0], None
+    known = known_values(index + new)
+    if known is not None:
+        return read(1 + sum(known > end for end in ends[:-1]))[0], None
+    begun = sum(ops.cast(index + new > end, "int32") for end in ends[:-1])
+    branches = [lambda count=count: read(count + 1)[0] for count in range(len(ends))]
+    return ops.switch(begun, branches), None
+
+
+def _bias(attention, new, positions, index, hypotheses):
+    bias = attention.score_bias(new, positions, index)
+    if bias is None or hypotheses == 1:
+        return bias
+    return ops.repeat(ops.tile(bias, (1, 1, hypotheses, 1)), hypotheses, axis=3)
+
+
+def scores_by_hypothesis(scores, hypotheses, new):
+    """Bring (sources, heads, hypotheses * new, keys) to one row a hypothesis."""
+    heads, keys = scores.shape[1], ops.shape(scores)[3]
+    scores = ops.reshape(scores, (-1, heads, hypotheses, new, keys))
+    scores = ops.transpose(scores, (0, 2, 1, 3, 4))
+    return ops.reshape(scores, (-1, heads, new, keys))
+
+
+def scores_by_position(scores, hypotheses):
+    """Bring the slots of (rows, heads, new, slots) to positions.
+
+    Of the slots at a position a hypothesis sees one; the scores of the others are 0.
+    """
+    rows, heads, new, slots = ops.shape(scores)
+    if hypotheses == 1:
+        return scores
+    shape = (rows, heads, new, slots // hypotheses, hypotheses)
+    return ops.sum(ops.reshape(scores, shape), axis=-1)
