@@ -61,8 +61,8 @@ class DecodingTask:
 def random_model(task):
     """Make a `Transformer` whose random weights are the same on every backend.
 
-    Kernels are larger than at the start of a training, since otherwise each token
-    would only repeat the one before.
+    With those of the start of a training each token would repeat the one before. Here
+    attention outweighs the rest, and the targets are of many tokens.
     """
     from keras_transformer import Transformer  # keeps other arms free of Keras
 
@@ -73,11 +73,13 @@ def random_model(task):
         if weight.name == "gamma":
             value = 1 + 0.1 * noise
         elif weight.name in ("beta", "bias"):
-            value = 0.1 * noise
+            value = 0.0 * noise
         else:
-            value = GAINS[weight.name] * noise * task.options["hidden_dim"] ** -0.5
+            value = _gain(weight.path) * noise / np.sqrt(task.options["hidden_dim"])
         weight.assign(value.astype("float32"))
     return model
 
 
-GAINS = {"kernel": 2.0, "embeddings": 1.0}
+def _gain(path):
+    gains = {"query": 4, "key": 4, "feed_forward": 0.5, "embeddings": 4}
+    return next((gain for name, gain in gains.items() if name in path), 8)

@@ -1,4 +1,4 @@
-"""The Python code blocks of the README run, in order and in one namespace.
+"""The Python code blocks of README and docs run, a page's in order, in one namespace.
 
 A block that is not meant to run has `<!-- skip-test: reason -->` in the line above
 its fence.
@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+PAGES = ["README.md", "docs/decoding.md"]
 BLOCK = re.compile(
     r"(?P<skip><!-- skip-test: (?P<reason>[^\n]+?) -->\n)?"
     r"^```python\n(?P<code>.*?)^```$",
@@ -36,12 +37,14 @@ def test_blocks_are_found_and_skipped_ones_left_out():
 
 
 @pytest.mark.tensorflow_only
-def test_readme_blocks_run(tmp_path, monkeypatch):
-    blocks = python_blocks(README.read_text(encoding="utf-8"))
-    assert blocks, "README.md has no Python block to run"
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_run(page, tmp_path, monkeypatch):
+    page = ROOT / page
+    blocks = python_blocks(page.read_text(encoding="utf-8"))
+    assert blocks, f"{page} has no Python block to run"
     monkeypatch.chdir(tmp_path)
-    namespace = {"__name__": "readme"}
+    namespace = {"__name__": "page"}
     for line, code in blocks:
-        # Blank lines in front make a traceback show the line number of the README.
+        # Blank lines in front make a traceback show the line number of the page.
         source = "\n" * (line - 1) + code
-        exec(compile(source, str(README), "exec"), namespace)
+        exec(compile(source, str(page), "exec"), namespace)

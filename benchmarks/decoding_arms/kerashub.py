@@ -73,9 +73,7 @@ class KerasHubDecoder:
             rows = source_ids.shape[0]
             mask = ops.not_equal(source_ids, PAD)
             memory = self._encode(source_ids, mask)
-            empty = tuple(
-                ops.zeros((rows, *self._cache_shape)) for _ in self._decoders
-            )
+            empty = tuple(ops.zeros((rows, *self._cache_shape)) for _ in self._decoders)
             start = ops.full((rows, 1), START, dtype="int32")
             _, _, crosses = self._step(start, 0, empty, empty, memory, mask, first=True)
             # The hypotheses of a source share them, so they are never moved.

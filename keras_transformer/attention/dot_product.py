@@ -1,5 +1,6 @@
 """Scaled dot-product attention, the equation of the paper."""
 
+import functools
 import math
 
 import keras
@@ -105,7 +106,8 @@ def attend_by_head(query, key, value, *, mask=None, bias=None, dropout=0.0, seed
     kept = keras.random.dropout(scores, dropout, seed=seed) if dropout else scores
     sizes = [key.shape[3] for key in keys]
     parts = zip(_split(kept, sizes), values, strict=True)
-    context = sum(ops.matmul(part, value) for part, value in parts)
+    contexts = [ops.matmul(part, value) for part, value in parts]
+    context = functools.reduce(ops.add, contexts)
     return _silence_empty_rows(context, mask), _silence_empty_rows(scores, mask)
 
 

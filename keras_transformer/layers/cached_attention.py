@@ -31,19 +31,34 @@ def attend_cached(attention, x, cache, *, mask=None, bias=None, hypotheses=1, of
     new, heads, dim = ops.shape(query)[1], query.shape[2], query.shape[3]
     if hypotheses > 1:
         query = ops.reshape(query, (-1, hypotheses * new, heads, dim))
-    shared_by = attention.num_heads // attention.num_key_value_heads
-    key, value = (
-        [ops.repeat(block, shared_by, axis=1) if shared_by > 1 else block
-         for block in cache[name]]
-        for name in ("key", "value")
-    )  # fmt: skip
+    query = ops.transpose(query, (0, 2, 1, 3))  # (sources, heads, queries, head_dim)
+    queries, kv_heads = hypotheses * new, attention.num_key_value_heads
+    shared_by = heads // kv_heads
+    if shared_by > 1:
+        # The heads that share keys and values stand side by side as further queries.
+        query = ops.reshape(query, (-1, kv_heads, shared_by * queries, dim))
+        mask, bias = (_grouped(part, shared_by) for part in (mask, bias))
     context, scores = attend_by_head(
-        ops.transpose(query, (0, 2, 1, 3)), key, value, mask=mask, bias=bias
+        query, cache["key"], cache["value"], mask=mask, bias=bias
     )
+    if shared_by > 1:
+        context = ops.reshape(context, (-1, heads, queries, context.shape[3]))
+        scores = ops.reshape(scores, (-1, heads, queries, ops.shape(scores)[3]))
     context = ops.transpose(context, (0, 2, 1, 3))
     if hypotheses > 1:
         context = ops.reshape(context, (-1, new, heads, context.shape[3]))
     return attention.output_dense(context), scores
+
+
+def _grouped(part, shared_by):
+    """Bring (sources, heads, queries, keys) to the heads of the keys; 1 stays 1."""
+    if part is None or (part.shape[1] == 1 and part.shape[2] == 1):
+        return part
+    if part.shape[1] == 1:
+        return ops.tile(part, (1, 1, shared_by, 1))
+    kv_heads, queries = part.shape[1] // shared_by, ops.shape(part)[2]
+    keys = ops.shape(part)[3]
+    return ops.reshape(part, (-1, kv_heads, shared_by * queries, keys))
 
 
 def attend_passed(

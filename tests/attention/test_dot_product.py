@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import ops
 
-from keras_transformer.attention import dot_product_attention
+from keras_transformer.attention import attend_by_head, dot_product_attention
 from tests.attention.formulas import attention
 from tests.backends import BACKEND, array_of, assert_close, compiled, gradients
 
@@ -42,6 +42,24 @@ def test_formula(case, value_dim):
     assert_close(plain, context)
     assert_close(with_scores[0], context)
     assert_close(with_scores[1], scores)
+
+
+@pytest.mark.parametrize("sizes", [[5], [2, 3], [1, 1, 3]], ids=str)
+def test_keys_and_values_in_blocks(sizes):
+    context, scores = attention(QUERY, KEY, VALUE, mask=MASK, bias=BIAS)
+    query = np.transpose(QUERY, (0, 2, 1, 3)) / np.sqrt(6).astype("float32")
+    ends = np.cumsum(sizes)[:-1]
+    key = np.split(np.transpose(KEY, (0, 2, 3, 1)), ends, axis=3)
+    value = np.split(np.transpose(VALUE, (0, 2, 1, 3)), ends, axis=2)
+    found = attend_by_head(
+        ops.convert_to_tensor(query),
+        [ops.convert_to_tensor(block) for block in key],
+        [ops.convert_to_tensor(block) for block in value],
+        mask=ops.convert_to_tensor(MASK),
+        bias=ops.convert_to_tensor(BIAS),
+    )
+    assert_close(np.transpose(array_of(found[0]), (0, 2, 1, 3)), context)
+    assert_close(found[1], scores)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
