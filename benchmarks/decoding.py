@@ -56,7 +56,7 @@ def main():
 
 def parse_options():
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Speed of decoding.")
     parser.add_argument("--arms", default=",".join(ENTRIES), help="names with commas")
     parser.add_argument("--size", choices=list(SIZES), default="S")
     parser.add_argument("--batches", type=int, default=4, help="given at once")

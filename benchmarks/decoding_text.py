@@ -9,7 +9,6 @@ import numpy as np
 from benchmarks.decoding_arms.catalogue import KERAS, TENSORFLOW
 from benchmarks.quiet import core_count
 from benchmarks.report import number, write_report
-from benchmarks.sentences import sentences
 from benchmarks.side_by_side import Arm, side_by_side
 from benchmarks.worker import serve
 
@@ -61,6 +60,7 @@ def run(options):
 
 
 def _start(options):
+    from benchmarks.sentences import sentences
     from keras_transformer import Translator
 
     texts = sentences(options.corpus, options.text)

@@ -13,23 +13,25 @@ PARTS = 10
 
 
 def run(options):
-    """Translate a stream, and note the memory ten times on the way."""
+    """Translate a stream, and note the memory ten times on the way.
+
+    Translations come in windows of a few thousand, so the memory in the middle of one
+    shows only in the peak.
+    """
     texts = sentences(options.corpus, options.memory)
     translator = Translator.load(options.translator)
     every = max(options.memory // PARTS, 1)
     start = time.perf_counter()
-    points = [{"sentences": 0, "megabytes": resident_megabytes(), "seconds": 0.0}]
+    points = [{"sentences": 0, "seconds": 0.0, **megabytes()}]
     for count, _ in enumerate(translator.translate(iter(texts)), 1):
         if count % every == 0:
             seconds = time.perf_counter() - start
-            megabytes = resident_megabytes()
-            points.append(
-                {"sentences": count, "megabytes": megabytes, "seconds": seconds}
-            )
+            points.append({"sentences": count, "seconds": seconds, **megabytes()})
     rows = [
         [
             str(point["sentences"]),
-            number(point["megabytes"], 0),
+            number(point["resident"], 0),
+            number(point["peak"], 0),
             number(point["seconds"], 1),
         ]
         for point in points
@@ -39,11 +41,15 @@ def run(options):
         f"through {options.translator.name}."
     )
     details = {"command": " ".join(sys.argv[1:]), "points": points}
-    header = ["sentences", "MB", "seconds"]
+    header = ["sentences", "resident MB", "peak MB", "seconds"]
     write_report("decoding_memory", title, header, rows, details)
 
 
-def resident_megabytes():
-    """Return the memory that this process holds, from /proc."""
+def megabytes():
+    """Return what this process holds, and the most it has held, from /proc."""
     status = Path("/proc/self/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) / 1024
+    fields = {"resident": "VmRSS", "peak": "VmHWM"}
+    return {
+        name: int(re.findall(rf"{field}:\s+(\d+) kB", status)[0]) / 1024
+        for name, field in fields.items()
+    }

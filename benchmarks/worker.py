@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import traceback
+from typing import Any
 
 import numpy as np
 
@@ -38,9 +39,9 @@ class Worker:
         WorkerError: from any method, if the process failed.
     """
 
-    def __init__(self, command, environment):
+    def __init__(self, command: list[str], environment: dict[str, str]):
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with it
-        self._process = subprocess.Popen(
+        self._process: Any = subprocess.Popen(
             [sys.executable, *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -1,6 +1,7 @@
 """The Marian model of the transformers library with this library's weights."""
 
 import time
+from typing import Any
 
 import torch
 
@@ -17,7 +18,7 @@ class MarianDecoder:
     """
 
     def __init__(self, task):
-        self._model = marian_model(random_model(task))
+        self._model: Any = marian_model(random_model(task))
         torch.set_num_threads(core_count())
         # Its matrix library is slow on some CPUs, which readers should know.
         self.about = {"matrix product GFLOP/s": round(_matrix_peak())}

@@ -5,6 +5,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 
 import keras
+import numpy as np
 
 from keras_transformer.argument_checks import check_positive_integer
 from keras_transformer.decoding.expected_tracing import expected_tracing
@@ -60,7 +61,7 @@ class BatchGenerator:
         running = deque()
         with ThreadPoolExecutor(self.workers) as pool:
             try:
-                for source_ids in batches:
+                for source_ids in map(np.asarray, batches):
                     run = self._generator(source_ids.shape[1]).predict_on_batch
                     if self.workers > 1 and source_ids.shape in self._compiled:
                         running.append(pool.submit(run, source_ids))

@@ -98,8 +98,15 @@ def write_cache(cache, key, value, index, hypotheses=1):
     where an index is clamped.
 
     Raises:
-        ValueError: where `index` is known and the positions do not fit.
+        ValueError: where `index` is known and the positions do not fit, or for another
+            number of rows.
     """
+    rows, sources = key.shape[0], cache["key"][0].shape[0]
+    if None not in (rows, sources) and rows != sources * hypotheses:
+        raise ValueError(
+            f"A cache of {sources} sources takes {sources * hypotheses} rows with "
+            f"`hypotheses`={hypotheses}. Received: {rows} rows."
+        )
     capacity, new = max_length_of(cache, hypotheses), key.shape[1]
     known = known_values(index)
     if known is not None and not 0 <= known <= capacity - (new or 0):

@@ -105,10 +105,7 @@ class TokenEmbedding(keras.layers.Layer):
 
     def _logits(self, x):
         flat = ops.reshape(x, (-1, self.hidden_dim))
-        if x.shape[-2] == 1:  # decoding: few rows, which XLA had better see as columns
-            logits = ops.transpose(ops.matmul(self.embeddings, ops.transpose(flat)))
-        else:
-            logits = ops.matmul(flat, ops.transpose(self.embeddings))
+        logits = ops.matmul(flat, ops.transpose(self.embeddings))
         return ops.reshape(logits, (*ops.shape(x)[:-1], self.vocabulary_size))
 
     def compute_mask(self, inputs, previous_mask=None):

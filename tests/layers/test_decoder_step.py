@@ -103,3 +103,19 @@ def test_later_slots_are_not_seen():
     expected, _ = block.step(X[:2, :2], cache, 0)
     found, _ = block.step(X[:2, :2], {**cache, "self": dirty}, 0)
     assert_close(found, expected)
+
+
+@pytest.mark.parametrize(("rows", "hypotheses"), [(5, 3), (2, 3), (2, 2)])
+def test_another_number_of_rows_is_named(rows, hypotheses):
+    block = block_of()
+    cache = block.start(MEMORY, 12, hypotheses=3)
+    error = (
+        f"2 sources takes {2 * hypotheses} rows with .*{hypotheses}. Received: {rows}"
+    )
+    with pytest.raises(ValueError, match=error):
+        block.step(X[:rows, :1], cache, 0, hypotheses=hypotheses)
+
+
+def test_hypotheses_must_be_a_number():
+    with pytest.raises(ValueError, match=r"`hypotheses` must be .*: 0"):
+        block_of().start(MEMORY, 4, hypotheses=0)
