@@ -9,7 +9,7 @@ import numpy as np
 
 from keras_transformer.argument_checks import check_positive_integer
 from keras_transformer.decoding.expected_tracing import expected_tracing
-from keras_transformer.decoding.length_limit import capacity_for, target_limit
+from keras_transformer.decoding.length_limit import target_limit
 from keras_transformer.decoding.sampling import Sampling
 from keras_transformer.decoding.sequence_generator import SequenceGenerator
 
@@ -79,8 +79,8 @@ class BatchGenerator:
                     future.cancel()
 
     def _generator(self, width):
-        capacity = capacity_for(target_limit(width, self.max_length), self.max_length)
         if width not in self._generators:
+            capacity = target_limit(width, self.max_length)
             self._generators[width] = SequenceGenerator(
                 self.model, self.search, self.max_length, capacity=capacity
             )

@@ -40,8 +40,3 @@ def capacities(max_length):
         sizes.append(size)
         size *= 2
     return [*sizes, max_length]
-
-
-def capacity_for(limit, max_length):
-    """Return the smallest of `capacities` that holds `limit` positions."""
-    return next(size for size in capacities(max_length) if size >= limit)

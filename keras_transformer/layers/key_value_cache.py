@@ -5,10 +5,11 @@ They stand in the order that the products of attention need:
 - keys (sources, heads, key_dim, slots),
 - values (sources, heads, slots, value_dim),
 
-in blocks of 32, 32, 64, 128, ... positions, so that a step reads the blocks that are
-begun and not the room for all. The hypotheses of a source share its row: slot
-`position * hypotheses + i` is that of hypothesis `i`, and nothing moves when a search
-drops some hypotheses and splits others, see `lineage`.
+in blocks that end at 48, 192, 768, ... positions, so that a step reads the blocks that
+are begun and not the room for all. (Finer ones cost more to compile than they save.)
+The hypotheses of a source share its row: slot `position * hypotheses + i` is that of
+hypothesis `i`, and nothing moves when a search drops some hypotheses and splits others,
+see `lineage`.
 """
 
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from keras_transformer.argument_checks import check_positive_integer
 from keras_transformer.layers.known_values import known_values
 from keras_transformer.layers.token_ids import out_of_range
 
-FIRST_BLOCK = 32  # positions
+FIRST_BLOCK, GROWTH = 48, 4
 
 _plain = ContextVar("plain_writes", default=False)
 
@@ -40,11 +41,11 @@ def plain_writes():
 
 
 def block_ends(max_length):
-    """Positions at which the blocks of a cache end: 32, 64, 128, ..., max_length."""
+    """Positions at which the blocks of a cache end: 48, 192, ..., max_length."""
     ends, end = [], FIRST_BLOCK
     while end < max_length:
         ends.append(end)
-        end *= 2
+        end *= GROWTH
     return [*ends, max_length]
 
 

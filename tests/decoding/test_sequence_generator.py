@@ -8,7 +8,6 @@ from keras_transformer import BeamSearch, GreedySearch, Transformer
 from keras_transformer.decoding import SequenceGenerator, SequenceScorer
 from keras_transformer.decoding.length_limit import (
     capacities,
-    capacity_for,
     target_limit,
 )
 
@@ -106,7 +105,6 @@ def test_limits_and_capacities():
     assert capacities(256) == [32, 64, 128, 256]
     assert capacities(40) == [32, 40]
     assert capacities(8) == [8]
-    assert [capacity_for(n, 100) for n in (1, 32, 33, 100)] == [32, 32, 64, 100]
 
 
 def test_a_limit_beyond_the_models_positions_is_an_error():

@@ -48,9 +48,10 @@ def whole_passes(block):
         yield array_of(block(sequences, np.repeat(MEMORY, HYPOTHESES, axis=0)))[:, -1:]
 
 
-@pytest.fixture(params=[32, 2], ids=["one block", "blocks"])
+@pytest.fixture(params=[48, 2], ids=["one block", "blocks"])
 def first_block(request, monkeypatch):
     monkeypatch.setattr(key_value_cache, "FIRST_BLOCK", request.param)
+    monkeypatch.setattr(key_value_cache, "GROWTH", 2)
     return request.param
 
 
@@ -66,7 +67,7 @@ def test_steps_over_a_tree_equal_whole_passes(options, in_graph, first_block):
 
     step = compiled(step) if in_graph else step
     cache = block.start(MEMORY, LENGTH, hypotheses=HYPOTHESES)
-    assert len(cache["self"]["key"]) == (1 if first_block == 32 else 3)
+    assert len(cache["self"]["key"]) == (1 if first_block == 48 else 3)
     lineage = own_line(ROWS, LENGTH, HYPOTHESES)
     for index, expected in enumerate(whole_passes(block)):
         if index:
@@ -80,6 +81,7 @@ def test_steps_over_a_tree_equal_whole_passes(options, in_graph, first_block):
 @pytest.mark.parametrize("plain", [False, True])
 def test_writing_across_blocks(sizes, plain, monkeypatch):
     monkeypatch.setattr(key_value_cache, "FIRST_BLOCK", 2)
+    monkeypatch.setattr(key_value_cache, "GROWTH", 2)
     block = block_of()
     x = RNG.normal(size=(SOURCES, 7, 8)).astype("float32")
     expected = block(x, MEMORY)
@@ -97,11 +99,11 @@ def test_writing_across_blocks(sizes, plain, monkeypatch):
     assert_close(np.concatenate(outputs, axis=1), expected, atol=2e-5)
 
 
-def test_blocks_double():
+def test_blocks_grow():
     assert key_value_cache.block_ends(20) == [20]
-    assert key_value_cache.block_ends(32) == [32]
-    assert key_value_cache.block_ends(33) == [32, 33]
-    assert key_value_cache.block_ends(300) == [32, 64, 128, 256, 300]
+    assert key_value_cache.block_ends(48) == [48]
+    assert key_value_cache.block_ends(49) == [48, 49]
+    assert key_value_cache.block_ends(300) == [48, 192, 300]
 
 
 def test_visible_slots_of_a_small_tree():
