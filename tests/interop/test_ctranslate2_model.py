@@ -90,6 +90,7 @@ def sources_of(model):
     return np.where(ids == 1, model.end_id, ids) if model.end_id != 1 else ids
 
 
+@pytest.mark.tensorflow_only  # weights are the same on all backends
 @each_model
 def test_greedy_and_beam_search_give_the_same_ids(options, tmp_path):
     model = random_model(**options)
@@ -123,6 +124,7 @@ def test_targets_of_trained_models_end_alike(normalize_first, tmp_path):
         assert len({len(target) for target in expected}) > 5
 
 
+@pytest.mark.tensorflow_only
 @each_model
 def test_given_targets_have_the_same_score(options, tmp_path):
     model = random_model(**options)
