@@ -43,7 +43,8 @@ class SequenceGenerator(keras.Model):
         self.search = search
         self.max_length = check_positive_integer("max_length", max_length)
         self.capacity = check_positive_integer("capacity", capacity or max_length)
-        if keras.backend.backend() == "tensorflow":
+        self._is_tensorflow = keras.backend.backend() == "tensorflow"
+        if self._is_tensorflow:
             # Keras leaves this off on CPUs, where it makes such a loop twice as fast.
             self.jit_compile = True
 
@@ -57,9 +58,9 @@ class SequenceGenerator(keras.Model):
             The fields of a `SearchResult` in a dictionary.
         """
         model, hypotheses = self.model, getattr(self.search, "num_beams", 1)
-        alone = source_ids.shape[0] == 1 and hypotheses == 1
+        alone = source_ids.shape[0] == 1 and hypotheses == 1 and self._is_tensorflow
         if alone:
-            # XLA's products of one row are slower than those of two.
+            # TensorFlow's XLA takes longer for products of one row than of two.
             source_ids = ops.repeat(source_ids, 2, axis=0)
         state, shared = model.start(source_ids, self.capacity, hypotheses=hypotheses)
 

@@ -45,13 +45,12 @@ def check_options(model):
                 '`attention` must be "dot_product" for CTranslate2. '
                 f"Received: {block.attention!r}."
             )
-    if quantized := [w.path for w in model.weights if "int" in w.dtype]:
-        weights = [path for path in quantized if "seed" not in path]
-        if weights:
-            raise ValueError(
-                "`model` must have weights of floating point; give `quantization` to "
-                f"the export. Received: integers in {weights[0]}."
-            )
+    integers = [w.path for w in model.weights if "int" in w.dtype]
+    if weights := [path for path in integers if "seed" not in path]:
+        raise ValueError(
+            "`model` must have weights of floating point; give `quantization` to the "
+            f"export. Received: integers in {weights[0]}."
+        )
 
 
 def activation_of(activation):

@@ -113,21 +113,26 @@ def _bias(attention, new, positions, index, hypotheses):
     return ops.repeat(ops.tile(bias, (1, 1, hypotheses, 1)), hypotheses, axis=3)
 
 
-def scores_by_hypothesis(scores, hypotheses, new):
-    """Bring (sources, heads, hypotheses * new, keys) to one row a hypothesis."""
+def scores_by_row(scores, hypotheses, new):
+    """Bring scores of sources to one row a hypothesis.
+
+    Args:
+        scores: those of the cache and, if any, of the memory, (sources, heads,
+            hypotheses * new, slots).
+        hypotheses: number of adjacent rows for each source.
+        new: number of new positions.
+
+    Returns:
+        A tuple of (rows, heads, new, max_length) and (rows, heads, new, source). Of
+        the slots at a position a hypothesis sees one; the scores of the others are 0.
+    """
+    own, *across = (_apart(part, hypotheses, new) for part in scores)
+    by_position = (*ops.shape(own)[:3], own.shape[3] // hypotheses, hypotheses)
+    return ops.sum(ops.reshape(own, by_position), axis=-1), *across
+
+
+def _apart(scores, hypotheses, new):
     heads, keys = scores.shape[1], ops.shape(scores)[3]
     scores = ops.reshape(scores, (-1, heads, hypotheses, new, keys))
     scores = ops.transpose(scores, (0, 2, 1, 3, 4))
     return ops.reshape(scores, (-1, heads, new, keys))
-
-
-def scores_by_position(scores, hypotheses):
-    """Bring the slots of (rows, heads, new, slots) to positions.
-
-    Of the slots at a position a hypothesis sees one; the scores of the others are 0.
-    """
-    rows, heads, new, slots = ops.shape(scores)
-    if hypotheses == 1:
-        return scores
-    shape = (rows, heads, new, slots // hypotheses, hypotheses)
-    return ops.sum(ops.reshape(scores, shape), axis=-1)

@@ -7,16 +7,13 @@ from keras_transformer.argument_checks import check_positive_integer
 from keras_transformer.attention import (
     as_attention_mask,
     as_padding_mask,
-    causal_mask,
-    combine_masks,
     key_mask,
     real_positions,
 )
 from keras_transformer.layers.cached_attention import (
     attend_cached,
     attend_passed,
-    scores_by_hypothesis,
-    scores_by_position,
+    scores_by_row,
 )
 from keras_transformer.layers.key_value_cache import (
     empty_cache,
@@ -246,13 +243,9 @@ class DecoderBlock(TransformerBlock):
         projected = attention.project_key_value(entered, offset=index)
         stored = write_cache(cache["self"], *projected, index, hypotheses)
         max_length = max_length_of(stored, hypotheses)
-        if hypotheses == 1:
-            mask = causal_mask(new, max_length, index)
-            mask = combine_masks(mask, key_mask(padding_mask))
-        else:
-            if lineage is None:
-                lineage = own_line(rows, max_length, hypotheses)
-            mask = visible_slots(lineage, index, new, hypotheses, padding_mask)
+        if lineage is None:
+            lineage = own_line(rows, max_length, hypotheses)
+        mask = visible_slots(lineage, index, new, hypotheses, padding_mask)
         update, scores = attend_passed(
             attention,
             entered,
@@ -277,10 +270,7 @@ class DecoderBlock(TransformerBlock):
         cache = {**cache, "self": stored}
         if not return_attention_scores:
             return y, cache
-        own, *across = (
-            scores_by_hypothesis(scores, hypotheses, new) for scores in all_scores
-        )
-        return y, cache, (scores_by_position(own, hypotheses), *across)
+        return y, cache, scores_by_row(all_scores, hypotheses, new)
 
     def _check_memory(self, memory):
         if self.has_cross_attention != (memory is not None):

@@ -7,7 +7,7 @@ and each hypothesis knows its line of ancestors, the writer of its every positio
 
 from keras import ops
 
-from keras_transformer.attention import as_padding_mask, causal_mask
+from keras_transformer.attention import causal_mask, combine_masks, key_mask
 
 
 def own_line(rows, max_length, hypotheses):
@@ -40,14 +40,15 @@ def visible_slots(lineage, index, new, hypotheses, padding_mask=None):
 
     Returns:
         Boolean (sources, 1, hypotheses * new, max_length * hypotheses): the queries
-        in the order of the rows, the slots in the order of the cache.
+        in the order of the rows, the slots in the order of the cache. For single
+        hypotheses the axis of the sources may be 1.
     """
     length = lineage.shape[1]
-    seen = causal_mask(new, length, index)[0]  # (1, new, max_length)
-    padding_mask = as_padding_mask(padding_mask)
-    if padding_mask is not None:
-        seen = ops.logical_and(seen, padding_mask[:, None, :])
+    seen = causal_mask(new, length, index)  # (1, 1, new, max_length)
+    seen = combine_masks(seen, key_mask(padding_mask))
+    if hypotheses == 1:
+        return seen
     writer = ops.arange(hypotheses, dtype="int32")
     own = lineage[:, None, :, None] == writer  # (rows, 1, max_length, hypotheses)
-    seen = ops.logical_and(seen[..., None], own)
+    seen = ops.logical_and(seen[:, 0, :, :, None], own)
     return ops.reshape(seen, (-1, 1, hypotheses * new, length * hypotheses))

@@ -1,5 +1,7 @@
 """Hypotheses that share a cache attend to their own line of ancestors."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from keras import ops
@@ -85,8 +87,7 @@ def test_writing_across_blocks(sizes, plain, monkeypatch):
     block = block_of()
     x = RNG.normal(size=(SOURCES, 7, 8)).astype("float32")
     expected = block(x, MEMORY)
-    key_value_cache._plain.set(plain)
-    try:
+    with key_value_cache.plain_writes() if plain else nullcontext():
         cache, index, outputs = block.start(MEMORY, 7), 0, []
         assert [part.shape[3] for part in cache["self"]["key"]] == [2, 2, 3]
         for size in sizes:
@@ -94,8 +95,6 @@ def test_writing_across_blocks(sizes, plain, monkeypatch):
             y, cache = block.step(x[:, index : index + size], cache, place)
             outputs.append(array_of(y))
             index += size
-    finally:
-        key_value_cache._plain.set(False)
     assert_close(np.concatenate(outputs, axis=1), expected, atol=2e-5)
 
 
