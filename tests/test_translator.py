@@ -237,13 +237,16 @@ def test_a_limited_model_limits_the_translator():
     assert translator(["Yes", longest])[0] == translator("Yes")
 
 
-def test_a_sentence_longer_than_the_positions_is_named():
+def test_a_sentence_longer_than_the_positions_is_named(monkeypatch):
     translator = limited_translator()
     too_long = text_of(20, translator)
     with pytest.raises(ValueError, match=r"at most 19 tokens.*20 tokens at index 1"):
         translator(["Yes", too_long])
     with pytest.raises(ValueError, match=r"at most 19 tokens.*20 tokens at index 0"):
         translator.score(["Yes"], [too_long])
+    monkeypatch.setattr(sentence_stream, "WINDOW", 2)
+    with pytest.raises(ValueError, match=r"20 tokens at index 3"):
+        translator(["", "", "", too_long])
 
 
 def test_a_layer_of_learned_positions_limits_as_well():

@@ -7,7 +7,7 @@ and each hypothesis knows its line of ancestors, the writer of its every positio
 
 from keras import ops
 
-from keras_transformer.attention import causal_mask, combine_masks, key_mask
+from keras_transformer.attention import causal_mask, key_mask
 
 
 def own_line(rows, max_length, hypotheses):
@@ -45,7 +45,8 @@ def visible_slots(lineage, index, new, hypotheses, padding_mask=None):
     """
     length = lineage.shape[1]
     seen = causal_mask(new, length, index)  # (1, 1, new, max_length)
-    seen = combine_masks(seen, key_mask(padding_mask))
+    if padding_mask is not None:
+        seen = ops.logical_and(seen, key_mask(padding_mask))
     if hypotheses == 1:
         return seen
     writer = ops.arange(hypotheses, dtype="int32")

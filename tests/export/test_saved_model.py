@@ -54,6 +54,18 @@ def translate(loaded, lines):
     return texts, result["score"].numpy()
 
 
+def test_the_graph_has_no_operations_of_xla(served):
+    from tensorflow.core.protobuf import saved_model_pb2
+
+    proto = saved_model_pb2.SavedModel()
+    proto.ParseFromString((served[1] / "saved_model.pb").read_bytes())
+    graph = proto.meta_graphs[0].graph_def
+    nodes = [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
+    names = {node.op for node in nodes}
+    assert {"MatMul", "SelectV2"} <= names
+    assert not [name for name in names if name.startswith("Xla")]
+
+
 def test_text_to_text_equals_the_translator(served):
     translator, _, loaded = served
     texts, scores = translate(loaded, LINES)
