@@ -94,6 +94,8 @@ def default_workers(search):
     devices = [str(device).lower() for device in keras.distribution.list_devices()]
     if not all(device.startswith("cpu") for device in devices):
         return 1
+    if hasattr(os, "sched_getaffinity"):  # the cores that this process may use
+        return min(len(os.sched_getaffinity(0)), MOST_WORKERS)
     return min(os.cpu_count() or 1, MOST_WORKERS)
 
 

@@ -3,7 +3,7 @@
 import keras
 
 from keras_transformer.decoding.search import Search
-from keras_transformer.decoding.selection import largest
+from keras_transformer.decoding.selection import top
 from keras_transformer.decoding.single_path import follow
 
 
@@ -42,7 +42,8 @@ class GreedySearch(Search):
 
     def _search(self, step, prompt):
         def most_probable(logits, index):
-            return largest(logits)
+            _, tokens = top(logits, 1)
+            return tokens[:, 0]
 
         return follow(
             step, prompt, self.constraints, most_probable, self.length_penalty

@@ -57,17 +57,6 @@ def top(values, count):
     return best, pick(chosen, number) * block + places - number * block
 
 
-def largest(values):
-    """Index of the first largest value of each row, int32 `(batch,)`; as `top`."""
-    block = _block_size(values.shape[-1])
-    if block is None:
-        return ops.cast(ops.argmax(values, axis=-1), "int32")
-    blocks = ops.reshape(values, (-1, values.shape[-1] // block, block))
-    chosen = ops.cast(ops.argmax(ops.max(blocks, axis=-1), axis=-1), "int32")
-    row = pick(blocks, chosen[:, None])[:, 0]
-    return chosen * block + ops.cast(ops.argmax(row, axis=-1), "int32")
-
-
 def _top(values, count):
     best, indices = ops.top_k(values, k=count, sorted=True)
     return best, ops.cast(indices, "int32")

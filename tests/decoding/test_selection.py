@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keras import ops
 
-from keras_transformer.decoding.selection import largest, top
+from keras_transformer.decoding.selection import top
 from tests.backends import BACKEND, array_of
 
 LENGTHS = [5, 97, 128, 1000, 8000, 32768]
@@ -31,13 +31,8 @@ def test_equals_a_stable_sort(length, count, ties):
     at_indices = np.take_along_axis(values, array_of(indices), axis=-1)
     np.testing.assert_array_equal(at_indices, expected)
     assert all(len(set(row)) == count for row in array_of(indices).tolist())
-    found = array_of(largest(ops.convert_to_tensor(values)))
-    np.testing.assert_array_equal(
-        np.take_along_axis(values, found[:, None], axis=-1)[:, 0], values.max(axis=-1)
-    )
     if BACKEND != "torch":  # has no order among equal values
         np.testing.assert_array_equal(array_of(indices), order)
-        np.testing.assert_array_equal(found, values.argmax(axis=-1))
 
 
 @pytest.mark.skipif(BACKEND == "torch", reason="no order among equal values")
@@ -54,5 +49,5 @@ def test_many_ties_and_impossible_values(values, count):
 def test_rows_without_any_number_give_indices_in_range():
     values = np.full((2, 1000), np.nan, "float32")
     _, indices = top(ops.convert_to_tensor(values), 4)
-    for found in (array_of(indices), array_of(largest(ops.convert_to_tensor(values)))):
-        assert ((found >= 0) & (found < 1000)).all()
+    found = array_of(indices)
+    assert ((found >= 0) & (found < 1000)).all()
