@@ -43,8 +43,7 @@ class SequenceGenerator(keras.Model):
         self.search = search
         self.max_length = check_positive_integer("max_length", max_length)
         self.capacity = check_positive_integer("capacity", capacity or max_length)
-        self._is_tensorflow = keras.backend.backend() == "tensorflow"
-        if self._is_tensorflow:
+        if keras.backend.backend() == "tensorflow":
             # Keras leaves this off on CPUs, where it makes such a loop twice as fast.
             self.jit_compile = True
 
@@ -58,10 +57,6 @@ class SequenceGenerator(keras.Model):
             The fields of a `SearchResult` in a dictionary.
         """
         model, hypotheses = self.model, getattr(self.search, "num_beams", 1)
-        alone = source_ids.shape[0] == 1 and hypotheses == 1 and self._is_tensorflow
-        if alone:
-            # TensorFlow's XLA takes longer for products of one row than of two.
-            source_ids = ops.repeat(source_ids, 2, axis=0)
         state, shared = model.start(source_ids, self.capacity, hypotheses=hypotheses)
 
         def step(token_ids, state, index):
@@ -72,7 +67,7 @@ class SequenceGenerator(keras.Model):
 
         real = ops.cast(ops.not_equal(source_ids, model.pad_id), "int32")
         lengths = ops.sum(real, axis=1)
-        result = self.search(
+        return self.search(
             step,
             SplitState(*state),
             ops.full((ops.shape(source_ids)[0],), model.start_id, dtype="int32"),
@@ -81,6 +76,4 @@ class SequenceGenerator(keras.Model):
             source_lengths=lengths,
             end_id=model.end_id,
             pad_id=model.pad_id,
-        )
-        result = result._asdict()
-        return {name: field[:1] for name, field in result.items()} if alone else result
+        )._asdict()

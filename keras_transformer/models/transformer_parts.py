@@ -3,6 +3,7 @@
 from keras import ops
 
 from keras_transformer.layers import DecoderBlock, EncoderBlock, TokenEmbedding
+from keras_transformer.layers.head_projection import held_kernels
 from keras_transformer.layers.initialization import seed_for
 from keras_transformer.layers.lineage import own_line, written_by_oneself
 from keras_transformer.layers.residual import NORMALIZATIONS
@@ -117,6 +118,7 @@ class TransformerParts:
         shared = {
             "cross": [cache["cross"] for cache in caches],
             "padding_mask": self.padding_mask(source_ids),
+            "kernels": [part.flat_kernel() for part in self._step_projections()],
         }
         rows = ops.shape(source_ids)[0] * hypotheses
         lineage = own_line(rows, max_length, hypotheses) if hypotheses > 1 else None
@@ -130,14 +132,24 @@ class TransformerParts:
         x = self.target(token_ids[:, None], index)  # (rows, 1, hidden_dim)
         new_caches = []
         parts = zip(self.decoder_blocks, caches, shared["cross"], strict=True)
-        for block, own, cross in parts:
-            x, cache, *_ = block.step(
-                x,
-                {"self": own, "cross": cross},
-                index,
-                memory_padding_mask=shared["padding_mask"],
-                hypotheses=hypotheses,
-                lineage=lineage,
-            )
-            new_caches.append(cache["self"])
+        with held_kernels(self._step_projections(), shared["kernels"]):
+            for block, own, cross in parts:
+                x, cache, *_ = block.step(
+                    x,
+                    {"self": own, "cross": cross},
+                    index,
+                    memory_padding_mask=shared["padding_mask"],
+                    hypotheses=hypotheses,
+                    lineage=lineage,
+                )
+                new_caches.append(cache["self"])
         return self.logits(x)[:, 0], (lineage, new_caches)
+
+    def _step_projections(self):
+        """The projections of a step; the memory's keys and values are not of it."""
+        projections = []
+        for block in self.decoder_blocks:
+            own, cross = block.self_attention, block.cross_attention
+            projections += [own.query_dense, own.key_dense, own.value_dense]
+            projections += [own.output_dense, cross.query_dense, cross.output_dense]
+        return projections

@@ -1,10 +1,11 @@
 import keras
 import numpy as np
 import pytest
+from keras import ops
 
 from keras_transformer import DecoderBlock, EncoderBlock, FeedForward
 from keras_transformer.layers import Residual
-from keras_transformer.layers.head_projection import HeadProjection
+from keras_transformer.layers.head_projection import HeadProjection, held_kernels
 from keras_transformer.layers.initialization import initializer_for
 from tests.backends import array_of, assert_close, randomize
 from tests.layers.formulas import feed_forward, layer_norm
@@ -70,6 +71,30 @@ def test_head_projection_equals_einsum(bias):
     for one, other in zip(into.weights, plain.weights, strict=True):
         one.assign(array_of(other))
     assert_close(into(X), plain(X))
+
+
+def test_head_projection_uses_the_matrix_that_is_held():
+    one, other = (
+        HeadProjection("abc,cde->abde", output_shape=(None, 2, 3)) for _ in "12"
+    )
+    own, others = array_of(one(X)), array_of(other(X))
+    with held_kernels([one], [2 * one.flat_kernel()]):
+        assert_close(one(X), 2 * own)
+        assert_close(other(X), others)
+    assert_close(one(X), own)
+
+
+def test_flat_kernel_has_the_compute_dtype():
+    layer = HeadProjection(
+        "abcd,cde->abe", output_shape=(None, 7), dtype="mixed_bfloat16"
+    )
+    layer.build((None, None, 2, 3))
+    kernel = layer.flat_kernel()
+    assert tuple(kernel.shape) == (6, 7)
+    assert keras.backend.standardize_dtype(kernel.dtype) == "bfloat16"
+    assert_close(
+        ops.cast(kernel, "float32"), array_of(layer.kernel).reshape(6, 7), atol=0.01
+    )
 
 
 def test_initializers_differ_by_name_and_follow_the_seed():

@@ -40,6 +40,24 @@ def test_steps_equal_the_whole_pass(options):
     assert_close(decode(model, TARGET), expected, atol=2e-5)
 
 
+def test_a_step_takes_the_kernels_that_start_made():
+    model = small_transformer(num_layers=1)
+    state, shared = model.start(SOURCE, 4)
+    own, _ = model.step(TARGET[:, 0], state, 0, shared)
+    halves = {**shared, "kernels": [0.5 * kernel for kernel in shared["kernels"]]}
+    other, _ = model.step(TARGET[:, 0], state, 0, halves)
+    for attention in ("self_attention", "cross_attention"):
+        layer = getattr(model.parts.decoder_blocks[0], attention)
+        layer.query_dense.kernel.assign(0.5 * layer.query_dense.kernel)
+        layer.output_dense.kernel.assign(0.5 * layer.output_dense.kernel)
+        if attention == "self_attention":
+            layer.key_dense.kernel.assign(0.5 * layer.key_dense.kernel)
+            layer.value_dense.kernel.assign(0.5 * layer.value_dense.kernel)
+    fresh = {**shared, "kernels": model.start(SOURCE, 4)[1]["kernels"]}
+    assert_close(other, model.step(TARGET[:, 0], state, 0, fresh)[0])
+    assert np.abs(array_of(other) - array_of(own)).max() > 1e-3
+
+
 def test_hypotheses_equal_repeated_sources():
     model = small_transformer(num_layers=2)
     target = np.random.default_rng(1).integers(3, 20, (6, 4)).astype("int32")
