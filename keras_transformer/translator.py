@@ -130,7 +130,8 @@ class Translator:
             yield best.text
         if lost:
             logger.warning(
-                "%d of %d sentences have no translation: the model gives NaN.",
+                "%d of %d sentences have no translation: the model gives NaN, or the "
+                "search's options leave no token.",
                 lost,
                 total,
             )
@@ -153,8 +154,8 @@ class Translator:
         Returns:
             For each sentence a list of `Hypothesis`, the best first; fewer than `n`
             if no more were found. A blank sentence has one blank hypothesis; a
-            sentence for which the model gives no probabilities but NaN has one that is
-            blank and not finished, of score -inf.
+            sentence for which the model gives NaN only, or the search's options leave
+            no token, has one that is blank and not finished, of score -inf.
 
         Raises:
             ValueError: for an `n` that the search cannot give, or a sentence with more

@@ -5,6 +5,7 @@ import dataclasses
 from keras import ops
 
 from keras_transformer.argument_checks import check_number
+from keras_transformer.decoding.prompt import check_one_for_each
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +59,9 @@ class LengthRatios:
                 "`source_lengths` are needed for a search with `min_ratio` or "
                 "`max_ratio`. Received: source_lengths=None."
             )
-        lengths = ops.cast(source_lengths, "float32")
+        batch = prompt.ids.shape[0]
+        lengths = check_one_for_each("source_lengths", source_lengths, batch)
+        lengths = ops.cast(lengths, "float32")
         if self.smallest:
             minimums = ops.cast(ops.floor(self.smallest * lengths), "int32")
             minimums = ops.maximum(minimums, min_length)

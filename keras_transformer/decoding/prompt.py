@@ -65,8 +65,9 @@ class Prompt:
         batch = ops.shape(start_ids)[0]
         padding = ops.full((batch, max_length - prefix_length), pad_id, dtype="int32")
         ids = ops.concatenate([start_ids, padding], axis=1)
-        limits = max_length if limits is None else _limits(limits)
-        limits = ops.zeros((batch,), dtype="int32") + limits
+        if limits is None:
+            limits = ops.full((batch,), max_length, dtype="int32")
+        limits = check_one_for_each("limits", limits, start_ids.shape[0])
         limits = ops.clip(limits, prefix_length, max_length)
         return cls(ids, prefix_length, max_length, limits, end_id, pad_id)
 
@@ -118,15 +119,17 @@ def check_natural_number(name, value):
         )
 
 
-def _limits(limits):
-    limits = ops.convert_to_tensor(limits)
-    dtype = standardize_dtype(limits.dtype)
-    if "int" not in dtype or len(limits.shape) != 1:
+def check_one_for_each(name, values, batch):
+    """Gives int32 `(batch,)`; a ValueError unless they are integers of that shape."""
+    values = ops.convert_to_tensor(values)
+    dtype, shape = standardize_dtype(values.dtype), tuple(values.shape)
+    fits = len(shape) == 1 and (None in (shape[0], batch) or shape[0] == batch)
+    if "int" not in dtype or not fits:
         raise ValueError(
-            "`limits` must hold integers of shape (batch,). "
-            f"Received: dtype {dtype}, shape {tuple(limits.shape)}."
+            f"`{name}` must hold integers of shape (batch,), here ({batch},). "
+            f"Received: dtype {dtype}, shape {shape}."
         )
-    return ops.cast(limits, "int32")
+    return ops.cast(values, "int32")
 
 
 def _two_dimensional(start_ids):

@@ -89,11 +89,14 @@ class Sampling(Search):
             )
         if top_k is not None:
             check_positive_integer("top_k", top_k)
+        check_number("top_p", top_p)
         if not 0 < top_p <= 1:
             raise ValueError(f"`top_p` must be in (0, 1]. Received: {top_p}.")
         is_generator = isinstance(seed, keras.random.SeedGenerator)
         if seed is not None and not is_generator:
             check_natural_number("seed", seed)
+            if seed >= 2**31:
+                raise ValueError(f"`seed` must be below 2**31. Received: {seed}.")
         self.temperature = float(temperature)
         self.top_k = top_k
         self.top_p = float(top_p)

@@ -1,12 +1,15 @@
 """What all searches share: options, validation, configuration."""
 
 import abc
+from collections.abc import Iterable
 
 from keras_transformer.argument_checks import check_number
 from keras_transformer.decoding.constraints import Constraints
 from keras_transformer.decoding.length_ratios import LengthRatios
 from keras_transformer.decoding.prompt import Prompt
 from keras_transformer.decoding.step_function import StepFunction
+
+STRONGEST_PENALTY = 8  # scores of 10,000 tokens are still float32 numbers
 
 
 class Search(abc.ABC):
@@ -39,12 +42,17 @@ class Search(abc.ABC):
         banned_tokens=(),
     ):
         check_number("length_penalty", length_penalty)
-        if not abs(length_penalty) < float("inf"):
+        if not abs(length_penalty) <= STRONGEST_PENALTY:
             raise ValueError(
-                f"`length_penalty` must be finite. Received: {length_penalty}."
+                f"`length_penalty` must be in [-{STRONGEST_PENALTY}, "
+                f"{STRONGEST_PENALTY}]. Received: {length_penalty}."
             )
         self.length_penalty = float(length_penalty)
         self.length_ratios = LengthRatios(min_ratio, max_ratio)
+        if not isinstance(banned_tokens, Iterable):
+            raise ValueError(
+                f"`banned_tokens` must be a list of ids. Received: {banned_tokens!r}."
+            )
         self.constraints = Constraints(
             min_length, no_repeat_ngram, tuple(banned_tokens)
         )

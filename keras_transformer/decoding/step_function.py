@@ -73,15 +73,16 @@ class StepFunction:
                 size, or the new state differs from the old one in its structure,
                 shapes or dtypes.
         """
-        remaining = iter(leaves)
+        rows, remaining = token_ids.shape[0], iter(leaves)
         state = [None if leaf is None else next(remaining) for leaf in self._leaves]
         state = tree.pack_sequence_as(self._structure, state)
         logits, state = self._step(token_ids, state, index)
         shape = tuple(logits.shape)
-        if len(shape) != 2 or shape[1] is None:
+        fits = len(shape) == 2 and (None in (rows, shape[0]) or shape[0] == rows)
+        if not fits or shape[1] is None:
             raise ValueError(
                 "`step` must return logits of shape (rows, vocabulary) with a known "
-                f"vocabulary. Received shape: {shape}."
+                f"vocabulary, here with {rows} rows. Received shape: {shape}."
             )
         logits = ops.cast(ops.stop_gradient(logits), "float32")
         return logits, self._same_leaves(state, leaves)
@@ -89,6 +90,9 @@ class StepFunction:
     def _same_leaves(self, state, before):
         try:
             tree.assert_same_structure(self._structure, state)
+            for new, old in zip(tree.flatten(state), self._leaves, strict=True):
+                if (new is None) != (old is None):
+                    raise ValueError(f"{new} for {old}.")
         except (TypeError, ValueError) as error:
             raise ValueError(
                 "`step` must return a state of the structure that it was given. "

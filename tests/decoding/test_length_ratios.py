@@ -47,6 +47,8 @@ def test_lengths_are_needed(search):
     for options in ({"min_ratio": 0.5}, {"max_ratio": 2.0}):
         with pytest.raises(ValueError, match=r"`source_lengths` are needed .*=None"):
             lengths_of(search(**options), NEVER_ENDS, source_lengths=None)
+        with pytest.raises(ValueError, match=r"`source_lengths` must .* \(3, 1\)\."):
+            lengths_of(search(**options), NEVER_ENDS, source_lengths=[[1], [2], [3]])
     assert lengths_of(search(), NEVER_ENDS, source_lengths=None)[0] == [8, 8, 8]
 
 

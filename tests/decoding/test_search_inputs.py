@@ -23,8 +23,14 @@ STEP = table_step(log_table({2: {3: 0.7, 4: 0.3}, 3: {1: 0.6, 3: 0.4}, 4: {1: 1}
         ),
         (
             lambda: BeamSearch(length_penalty=float("nan")),
-            r"`length_penalty` must be finite\. Received: nan\.",
+            r"`length_penalty` must be in \[-8, 8\]\. Received: nan\.",
         ),
+        (lambda: BeamSearch(length_penalty=-1000), r"`length_penalty` .* -1000\."),
+        (lambda: GreedySearch(banned_tokens=5), r"`banned_tokens` .* list .* 5\."),
+        (lambda: GreedySearch(banned_tokens=None), r"`banned_tokens` .* None\."),
+        (lambda: Sampling(top_p=None), r"`top_p` must be a number\. .* None\."),
+        (lambda: Sampling(top_p=True), r"`top_p` must be a number\. .* True\."),
+        (lambda: Sampling(seed=2**70), r"`seed` must be below 2\*\*31\."),
         (lambda: GreedySearch(min_length=-1), r"`min_length` .* at least 0.* -1\."),
         (lambda: GreedySearch(no_repeat_ngram=-1), r"`no_repeat_ngram` .* -1\."),
         (lambda: GreedySearch(no_repeat_ngram=1.5), r"`no_repeat_ngram` .* 1\.5\."),
@@ -53,6 +59,9 @@ def test_bad_options_are_refused_by_name(make, message):
         (np.ones(2, "float32"), {}, r"`start_ids` must hold integers\. .*float32"),
         ([2], {"end_id": 0}, r"`end_id` and `pad_id` must differ\. Received: 0"),
         ([2], {"end_id": -1}, r"`end_id` .* at least 0\. Received: -1\."),
+        ([2, 2], {"limits": [3]}, r"`limits` .* here \(2,\)\. .* shape \(1,\)\."),
+        ([2, 2], {"limits": [3, 3, 3]}, r"`limits` .* shape \(3,\)\."),
+        ([2], {"limits": [2.5]}, r"`limits` must hold integers .* float"),
         ([2], {"end_id": 6}, r"`end_id` must be below the vocabulary .* 6\. .*: 6\."),
     ],
 )
@@ -78,6 +87,11 @@ def test_banned_tokens_are_checked_against_the_vocabulary(banned, message):
     ("step", "message"),
     [
         (lambda t, s, i: (ops.zeros((2, 1, 6)), s), r"logits of shape \(rows, voc"),
+        (
+            lambda t, s, i: (STEP(t, s, i)[0][:1], s),
+            r"logits .* Received shape: \(1, 6",
+        ),
+        (lambda t, s, i: (STEP(t, s, i)[0], {"a": None}), r"structure .* None for"),
         (lambda t, s, i: (STEP(t, s, i)[0], s["a"]), r"`step` must .* structure"),
         (lambda t, s, i: (STEP(t, s, i)[0], {"a": s["a"][:, :1]}), r"shapes and dtype"),
         (
