@@ -4,6 +4,7 @@ from keras_transformer.attention.dot_product import (
     attend_by_head,
     dot_product_attention,
 )
+from keras_transformer.attention.dropout import byte_dropout
 from keras_transformer.attention.masks import (
     as_attention_mask,
     as_boolean_mask,
@@ -19,6 +20,7 @@ __all__ = [
     "as_boolean_mask",
     "as_padding_mask",
     "attend_by_head",
+    "byte_dropout",
     "causal_mask",
     "combine_masks",
     "dot_product_attention",

@@ -6,6 +6,8 @@ import math
 import keras
 from keras import ops
 
+from keras_transformer.attention.dropout import byte_dropout
+
 # Added to the scores of forbidden keys. Far below any score, and finite: a row
 # without any allowed key stays free of NaN, forward and backward.
 FORBIDDEN = -1e30
@@ -103,7 +105,7 @@ def attend_by_head(query, key, value, *, mask=None, bias=None, dropout=0.0, seed
     if mask is not None:
         logits = logits + ops.where(mask, 0.0, FORBIDDEN)
     scores = ops.cast(_softmax(logits), query.dtype)
-    kept = keras.random.dropout(scores, dropout, seed=seed) if dropout else scores
+    kept = byte_dropout(scores, dropout, seed)
     sizes = [key.shape[3] for key in keys]
     parts = zip(_split(kept, sizes), values, strict=True)
     contexts = [ops.matmul(part, value) for part, value in parts]

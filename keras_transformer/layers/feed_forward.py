@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_transformer.argument_checks import check_positive_integer, check_rate
+from keras_transformer.layers.byte_dropout import ByteDropout
 from keras_transformer.layers.initialization import initializer_for
 from keras_transformer.layers.sequence_shape import check_sequence_shape
 
@@ -67,7 +68,7 @@ class FeedForward(keras.layers.Layer):
         width = inputs_shape[-1]
         self.intermediate = self._linear(self.intermediate_dim, "intermediate")
         self.intermediate.build((None, width))
-        self.dropout_layer = keras.layers.Dropout(
+        self.dropout_layer = ByteDropout(
             self.dropout, seed=self.seed, dtype=self.dtype_policy, name="dropout"
         )
         self.output_dense = self._linear(width, "output")

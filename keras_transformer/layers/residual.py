@@ -7,6 +7,7 @@ from keras_transformer.argument_checks import (
     check_positive_number,
     check_rate,
 )
+from keras_transformer.layers.byte_dropout import ByteDropout
 
 NORMALIZATIONS = {
     "layer": keras.layers.LayerNormalization,
@@ -55,7 +56,7 @@ class Residual(keras.layers.Layer):
         self.norm = NORMALIZATIONS[normalization](
             epsilon=epsilon, dtype=self.dtype_policy, name="norm"
         )
-        self.dropout_layer = keras.layers.Dropout(
+        self.dropout_layer = ByteDropout(
             dropout, seed=seed, dtype=self.dtype_policy, name="dropout"
         )
 

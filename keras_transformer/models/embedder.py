@@ -1,8 +1,8 @@
 """From token ids to the input of a stack of blocks."""
 
-import keras
 from keras import ops
 
+from keras_transformer.layers.byte_dropout import ByteDropout
 from keras_transformer.layers.initialization import seed_for
 from keras_transformer.models.assembly import input_position
 
@@ -23,7 +23,7 @@ class Embedder:
         self.position = input_position(
             options["position"], options["max_length"], f"{side}_position", policy
         )
-        self.dropout = keras.layers.Dropout(
+        self.dropout = ByteDropout(
             options["dropout"],
             seed=seed_for(options["seed"], side),
             dtype=policy,
