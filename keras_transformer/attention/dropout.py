@@ -24,6 +24,8 @@ def byte_dropout(x, rate, seed):
     """
     if not rate:
         return x
+    if rate > 255 / 256:  # the upper share next to it is 1, too large for a byte
+        return keras.random.dropout(x, rate, seed=seed)
     shape = ops.shape(x)
     size = math.prod(shape)
     numbers = keras.random.randint(
