@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_transformer.argument_checks import check_positive_integer
+from keras_transformer.decoding.block_loop import loop_over_positions
 from keras_transformer.decoding.hypothesis_pool import (
     add_finished,
     empty_pool,
@@ -129,7 +130,9 @@ class BeamSearch(Search):
             empty_pool(prompt, self.n_best),
             step.start(batch, self.num_beams),
         )
-        index, beams, pool, _ = ops.while_loop(unfinished, body, start)
+        index, beams, pool, _ = loop_over_positions(
+            unfinished, body, start, prompt.max_length, step.is_split
+        )
         length = prompt.generated(ops.minimum(index, prompt.limits - 1))[:, None]
         cut = self._scored(beams.ids, beams.log_probs, length, finished=False)
         return fill_free_places(pool, cut, prompt)

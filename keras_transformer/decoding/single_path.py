@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
+from keras_transformer.decoding.block_loop import loop_over_positions
 from keras_transformer.decoding.scoring import (
     IMPOSSIBLE,
     length_penalty,
@@ -62,7 +63,10 @@ def follow(step, prompt, constraints, choose, alpha):
         return index + 1, _extend(path, tokens, gains, index, prompt), leaves
 
     index = ops.convert_to_tensor(0, dtype="int32")
-    _, path, _ = ops.while_loop(unfinished, body, (index, path, step.start(batch)))
+    state = index, path, step.start(batch)
+    _, path, _ = loop_over_positions(
+        unfinished, body, state, prompt.max_length, step.is_split
+    )
     return _result(path, prompt, alpha)
 
 

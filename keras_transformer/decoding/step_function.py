@@ -22,8 +22,8 @@ class StepFunction:
         self._step = step
         self._structure = state
         self._leaves = tree.flatten(state)
-        self._is_split = isinstance(state, SplitState)
-        moved = state.moved if self._is_split else state
+        self.is_split = isinstance(state, SplitState)
+        moved = state.moved if self.is_split else state
         self._moved = sum(leaf is not None for leaf in tree.flatten(moved))
 
     def start(self, batch, beams=1):
@@ -41,7 +41,7 @@ class StepFunction:
             if leaf is None:
                 continue
             leaf = ops.convert_to_tensor(leaf)
-            if not self._is_split:
+            if not self.is_split:
                 _check_rows(leaf, batch, "the batch size of `start_ids`")
                 leaf = ops.repeat(leaf, beams, axis=0) if beams > 1 else leaf
             elif len(leaves) < self._moved:

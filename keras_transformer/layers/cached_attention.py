@@ -7,8 +7,11 @@ side as further queries to its one row of keys and values.
 from keras import ops
 
 from keras_transformer.attention import attend_by_head
-from keras_transformer.layers.key_value_cache import block_ends, max_length_of
-from keras_transformer.layers.known_values import known_values
+from keras_transformer.layers.key_value_cache import (
+    begun_blocks,
+    block_ends,
+    max_length_of,
+)
 
 
 def attend_cached(attention, x, cache, *, mask=None, bias=None, hypotheses=1, offset=0):
@@ -96,14 +99,11 @@ def attend_passed(
 
     if return_attention_scores:
         return read(len(ends))
-    if len(ends) == 1:
-        return read(1)[0], None
-    known = known_values(index + new)
-    if known is not None:
-        return read(1 + sum(known > end for end in ends[:-1]))[0], None
-    begun = sum(ops.cast(index + new > end, "int32") for end in ends[:-1])
+    begun = begun_blocks(index, new, ends)
+    if isinstance(begun, int):
+        return read(begun)[0], None
     branches = [lambda count=count: read(count + 1)[0] for count in range(len(ends))]
-    return ops.switch(begun, branches), None
+    return ops.switch(begun - 1, branches), None
 
 
 def _bias(attention, new, positions, index, hypotheses):

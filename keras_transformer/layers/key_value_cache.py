@@ -24,6 +24,7 @@ from keras_transformer.layers.token_ids import out_of_range
 FIRST_BLOCK, GROWTH = 48, 4
 
 _plain = ContextVar("plain_writes", default=False)
+_bound = ContextVar("positions_below", default=None)
 
 
 @contextmanager
@@ -38,6 +39,35 @@ def plain_writes():
         yield
     finally:
         _plain.reset(token)
+
+
+@contextmanager
+def positions_below(bound):
+    """Promise that steps in here write positions below `bound`, an integer, only."""
+    token = _bound.set(bound)
+    try:
+        yield
+    finally:
+        _bound.reset(token)
+
+
+def begun_blocks(index, new, ends):
+    """Return how many of the blocks that end at `ends` are begun.
+
+    Args:
+        index: position of the first new row, an integer or scalar tensor.
+        new: number of new rows.
+        ends: a list of integers.
+
+    Returns:
+        An integer where the number is known, else an int32 scalar tensor.
+    """
+    known = known_values(index + new)
+    if known is None and _bound.get() is not None:
+        known = _bound.get()
+    if known is not None:
+        return 1 + sum(int(known > end) for end in ends[:-1])
+    return 1 + sum(ops.cast(index + new > end, "int32") for end in ends[:-1])
 
 
 def block_ends(max_length):

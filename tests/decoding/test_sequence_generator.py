@@ -10,6 +10,7 @@ from keras_transformer.decoding.length_limit import (
     capacities,
     target_limit,
 )
+from keras_transformer.layers import key_value_cache
 
 VOCABULARY = 30
 SOURCES = np.array([[5, 6, 7, 8, 1], [9, 10, 1, 0, 0], [11, 1, 0, 0, 0]])
@@ -31,6 +32,19 @@ def model(request):
 def generate(model, search, sources=SOURCES, max_length=9, **options):
     generator = SequenceGenerator(model, search, max_length, **options)
     return generator.predict_on_batch(sources)
+
+
+@pytest.mark.parametrize("min_length", [0, 8])
+@pytest.mark.parametrize("search", [GreedySearch, BeamSearch])
+def test_the_blocks_of_a_cache_change_nothing(search, min_length, model, monkeypatch):
+    search = search(min_length=min_length)
+    expected = generate(model, search, max_length=12)
+    monkeypatch.setattr(key_value_cache, "FIRST_BLOCK", 2)
+    monkeypatch.setattr(key_value_cache, "GROWTH", 2)
+    assert key_value_cache.block_ends(12) == [2, 4, 8, 12]
+    found = generate(model, search, max_length=12)
+    np.testing.assert_array_equal(found["ids"], expected["ids"])
+    np.testing.assert_allclose(found["scores"], expected["scores"], rtol=1e-5)
 
 
 def greedy_without_cache(model, source, length):

@@ -1,0 +1,33 @@
+"""The loop of a search, one for each block of the caches."""
+
+from keras import ops
+
+from keras_transformer.layers.key_value_cache import block_ends, positions_below
+
+
+def loop_over_positions(unfinished, body, state, max_length, in_blocks):
+    """`ops.while_loop` over the positions of a search.
+
+    Where caches are in blocks, there is a loop for the positions of each: its steps
+    know without asking which blocks are begun.
+
+    Args:
+        unfinished: `unfinished(index, *rest)`, whether to take another step.
+        body: `body(index, *rest)`, a step; it returns the new `index` and rest.
+        state: the first index, 0, and the rest, as a tuple.
+        max_length: int, number of positions.
+        in_blocks: whether the rest holds caches in blocks.
+
+    Returns:
+        The last index and the rest.
+    """
+    *inner, last = block_ends(max_length) if in_blocks else [max_length]
+    for end in inner:
+
+        def within(index, *rest, end=end):
+            return ops.logical_and(index < end, unfinished(index, *rest))
+
+        with positions_below(end):
+            state = ops.while_loop(within, body, state)
+    with positions_below(last):
+        return ops.while_loop(unfinished, body, state)
