@@ -24,10 +24,13 @@ from keras_transformer.text import (
     train_tokenizer,
 )
 from keras_transformer.training import (
+    BleuCallback,
+    CheckpointAveraging,
     InverseSqrtSchedule,
     Perplexity,
     SmoothedCrossEntropy,
     TokenAccuracy,
+    TrainingBackup,
     TranslationPreview,
 )
 from keras_transformer.translator import Translator
@@ -36,6 +39,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BeamSearch",
+    "BleuCallback",
+    "CheckpointAveraging",
     "Corpus",
     "DecoderBlock",
     "EncoderBlock",
@@ -50,6 +55,7 @@ __all__ = [
     "SmoothedCrossEntropy",
     "TokenAccuracy",
     "TokenEmbedding",
+    "TrainingBackup",
     "Transformer",
     "TranslationData",
     "TranslationPreview",

@@ -101,3 +101,17 @@ class Batches:
         labels, ends = self._target.dense(rows, (size, target))
         labels[present, ends] = self._special_ids.end
         return {"source_ids": source_ids, "target_ids": target_ids}, labels
+
+
+def check_sizes(tokens_per_batch: int, max_length: int, max_shapes: int) -> None:
+    """Raises `ValueError` for sizes of batches that are too small."""
+    for name, value, least in (
+        ("max_length", max_length, 2),
+        ("max_shapes", max_shapes, 1),
+        ("tokens_per_batch", tokens_per_batch, 2 * max_length),
+    ):
+        if type(value) is not int or value < least:
+            what = f"{least} (twice `max_length`)" if name[0] == "t" else least
+            raise ValueError(
+                f"`{name}` must be an integer of at least {what}. Received: {value!r}."
+            )

@@ -18,18 +18,40 @@ class Epochs:
     counts as given once its last batch is asked for, so that a look at the first
     batches (as Keras takes one to build a model) uses up no epoch.
 
+    An iteration gives as many batches as an epoch has. If it begins within an epoch it
+    ends within the next one, so that iterations one after the other give all batches in
+    their order, and Keras, which counts them, is right.
+
     Args:
         batches: The batches.
         seed: Draws the orders; None keeps the order of the corpus.
 
     Attributes:
-        epoch: Number of the epoch that the next iteration gives.
+        epoch: Number of the epoch in which the next iteration begins.
+        batch: Number of batches of that epoch which it leaves out.
     """
 
     def __init__(self, batches: Batches, seed: int | None):
         self.batches = batches
         self.seed = seed
         self.epoch = 0
+        self.batch = 0
+
+    def begin(self, *, epoch: int | None = None, batch: int | None = None) -> None:
+        """Sets where the next iteration begins.
+
+        Raises:
+            ValueError: No number of an epoch, or of a batch in an epoch.
+        """
+        if epoch is not None and (type(epoch) is not int or epoch < 0):
+            raise ValueError(f"`epoch` must be an integer >= 0. Received: {epoch!r}.")
+        most = len(self.batches)
+        if batch is not None and (type(batch) is not int or not 0 <= batch < most):
+            raise ValueError(
+                f"`batch` must be an integer in [0, {most}). Received: {batch!r}."
+            )
+        self.epoch = self.epoch if epoch is None else epoch
+        self.batch = self.batch if batch is None else batch
 
     def dataset(self) -> "tf.data.Dataset":
         """Makes the dataset, of known cardinality and prefetched.
@@ -54,9 +76,13 @@ class Epochs:
         return dataset.apply(cardinality).with_options(options)
 
     def _order(self):
-        return self.batches.order(
-            None if self.seed is None else (self.seed, self.epoch)
-        )
+        order = self._order_of(self.epoch)
+        if self.batch:
+            order = order[self.batch :] + self._order_of(self.epoch + 1)[: self.batch]
+        return order
+
+    def _order_of(self, epoch: int):
+        return self.batches.order(None if self.seed is None else (self.seed, epoch))
 
     def _all_but_last(self):
         yield from self.batches.iterate(self._order()[:-1])

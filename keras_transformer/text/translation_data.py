@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from keras_transformer.text.batches import Batches
+from keras_transformer.text.batches import Batches, check_sizes
 from keras_transformer.text.corpus import Corpus
 from keras_transformer.text.encoded_pairs import EncodedTexts
 from keras_transformer.text.epochs import Epochs
@@ -35,8 +35,8 @@ class TranslationData:
     tokens.
 
     Batches and their order are drawn anew for each epoch, from the seed and the
-    number of the epoch alone. To resume, set `epoch` before `fit`. An epoch that is
-    not read to its end is dealt again from its beginning.
+    number of the epoch alone. To resume, set `epoch` and `batch` before `fit`. An
+    iteration that is not read to its end is given again from its beginning.
 
     Args:
         corpus: A `Corpus`, or any iterable of `(source, target)` strings.
@@ -59,7 +59,8 @@ class TranslationData:
     Attributes:
         train: A `tf.data.Dataset` of `({"source_ids": (batch, source),
             "target_ids": (batch, target)}, labels (batch, target))`, int32, of
-            known cardinality. Iterate as often as you like: an epoch each time.
+            known cardinality. Iterate as often as you like: an epoch each time, or
+            with `batch` the rest of one and the beginning of the next.
         validation: The same in a fixed order; None without validation pairs.
         too_long: Number of pairs left out, for `"train"` and `"validation"`.
         shapes: The `(batch, source, target)` shapes of training batches.
@@ -101,7 +102,7 @@ class TranslationData:
         end_id: int = 1,
         start_id: int = 2,
     ):
-        _check_sizes(tokens_per_batch, max_length, max_shapes)
+        check_sizes(tokens_per_batch, max_length, max_shapes)
         self.special_ids = SpecialIds(end=end_id, start=start_id)
         self._tokenizers = {"tokenizer": tokenizer}
         if target_tokenizer is not None:
@@ -139,14 +140,21 @@ class TranslationData:
 
     @property
     def epoch(self) -> int:
-        """Number of the epoch which the next iteration over `train` gives."""
+        """Number of the epoch in which the next iteration over `train` begins."""
         return self._epochs.epoch
 
     @epoch.setter
     def epoch(self, value: int) -> None:
-        if type(value) is not int or value < 0:
-            raise ValueError(f"`epoch` must be an integer >= 0. Received: {value!r}.")
-        self._epochs.epoch = value
+        self._epochs.begin(epoch=value)
+
+    @property
+    def batch(self) -> int:
+        """Number of batches of that epoch which have been taken already."""
+        return self._epochs.batch
+
+    @batch.setter
+    def batch(self, value: int) -> None:
+        self._epochs.begin(batch=value)
 
     def _batches(self, pairs) -> Batches:
         sides = []
@@ -184,16 +192,3 @@ def _as_corpus(corpus, validation: int | float, seed: int) -> Corpus:
             f"Received: {validation!r}."
         )
     return corpus
-
-
-def _check_sizes(tokens_per_batch: int, max_length: int, max_shapes: int) -> None:
-    for name, value, least in (
-        ("max_length", max_length, 2),
-        ("max_shapes", max_shapes, 1),
-        ("tokens_per_batch", tokens_per_batch, 2 * max_length),
-    ):
-        if type(value) is not int or value < least:
-            what = f"{least} (twice `max_length`)" if name[0] == "t" else least
-            raise ValueError(
-                f"`{name}` must be an integer of at least {what}. Received: {value!r}."
-            )

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_transformer.argument_checks import check_rate
+from keras_transformer.training.replicas import sum_over_replicas
 from keras_transformer.training.token_losses import real_tokens, token_losses
 
 
@@ -17,9 +18,10 @@ class SmoothedCrossEntropy(keras.losses.Loss):
     ```
 
     Padding counts nowhere: neither in the sum, nor in the number, nor in a gradient,
-    whatever stands in its logits. A batch of padding only has the loss 0. To weigh
-    tokens, give `fit` a `sample_weight`: its `class_weight` is not made for labels of
-    sequences.
+    whatever stands in its logits. A batch of padding only has the loss 0. On replicas
+    of `tf.distribute` the number is that of the whole batch, so that the gradients,
+    which Keras adds up, are those of one device. To weigh tokens, give `fit` a
+    `sample_weight`: its `class_weight` is not made for labels of sequences.
 
     Args:
         label_smoothing: share epsilon of the probability that is spread over the whole
@@ -87,7 +89,7 @@ class SmoothedCrossEntropy(keras.losses.Loss):
         if self.reduction == "sum":
             return total
         number = ops.sum(ops.cast(real_tokens(labels, self.pad_id), "float32"))
-        return total / ops.maximum(number, 1.0)
+        return total / ops.maximum(sum_over_replicas(number), 1.0)
 
     def call(self, y_true, y_pred):
         """Compute the loss of each token, (batch, length), 0 at padding."""

@@ -48,22 +48,38 @@ def token_losses(labels, logits, label_smoothing=0.0, pad_id=0):
     @ops.custom_gradient
     def losses_of(logits):
         scores = ops.cast(logits, "float32")
-        normalizer = ops.logsumexp(scores, axis=-1, keepdims=True)
         label_scores = ops.take_along_axis(scores, rows, axis=-1)
-        losses = normalizer - on * label_scores
+        largest = ops.max(scores, axis=-1, keepdims=True)
+        exponentials = ops.exp(scores - largest)
+        total = ops.sum(exponentials, axis=-1, keepdims=True)
+        losses = largest + ops.log(total) - on * label_scores
         if label_smoothing:
             mean = ops.mean(scores, axis=-1, keepdims=True)
             losses = losses - label_smoothing * mean
         losses = ops.where(real, losses[..., 0] * count, 0.0)
 
         def gradient(*args, upstream=None):
+            # upstream * (p - q) with p = exponentials / total
             (upstream,) = args if upstream is None else (upstream,)
-            hit = ops.arange(logits.shape[-1], dtype="int32") == rows
-            gradient = ops.exp(scores - normalizer) - ops.where(hit, on + off, off)
-            gradient = gradient * ops.where(real, upstream * count, 0.0)[..., None]
-            gradient = ops.where(real[..., None], gradient, 0.0)
+            weight = ops.where(real, upstream * count, 0.0)[..., None]
+            share = ops.divide_no_nan(total, weight)  # 0 at padding
+            gradient = exponentials - off * total if label_smoothing else exponentials
+            gradient = ops.divide_no_nan(gradient, share)
+            at_labels = weight * (ops.exp(label_scores - largest) / total - off - on)
+            at_labels = ops.where(real, at_labels[..., 0], 0.0)
+            gradient = _replaced(gradient, rows, at_labels)
             return ops.cast(gradient, logits.dtype)
 
         return losses, gradient
 
     return losses_of(logits)
+
+
+def _replaced(x, columns, values):
+    """Put a value into each row of `x`, at the column that is its label's."""
+    flat = ops.reshape(x, (-1, x.shape[-1]))
+    columns = ops.reshape(columns, (-1, 1))
+    places = ops.arange(ops.shape(columns)[0], dtype="int32")[:, None]
+    places = ops.concatenate([places, columns], axis=1)
+    flat = ops.scatter_update(flat, places, ops.reshape(values, (-1,)))
+    return ops.reshape(flat, ops.shape(x))

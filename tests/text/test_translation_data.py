@@ -389,3 +389,43 @@ def test_model_fit():
     assert history["loss"][-1] < history["loss"][0]
     assert np.isfinite(history["val_loss"]).all()
     assert data.epoch == 3
+
+
+def position_data(**options):
+    return TranslationData(words(300), Letters(), tokens_per_batch=600, **options)
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_batch_can_be_set_to_resume_within_an_epoch(shuffle):
+    whole = position_data(shuffle=shuffle)
+    number = int(whole.train.cardinality())
+    stream = [batch for _ in range(4) for batch in epoch(whole.train)]
+    resumed = position_data(shuffle=shuffle)
+    resumed.epoch, resumed.batch = 1, 3
+    for start in (number + 3, 2 * number + 3):
+        assert int(resumed.train.cardinality()) == number
+        assert same(epoch(resumed.train), stream[start : start + number])
+    assert (resumed.epoch, resumed.batch) == (3, 3)
+    looked = epoch(resumed.train.take(2))
+    assert same(looked, stream[3 * number + 3 : 3 * number + 5])
+    assert (resumed.epoch, resumed.batch) == (3, 3)
+
+
+def test_endless_data_give_one_epoch_after_the_other():
+    whole, endless = position_data(), position_data()
+    stream = [batch for _ in range(3) for batch in epoch(whole.train)]
+    endless.batch = 2
+    number = len(stream) // 3
+    taken = endless.train.repeat().take(2 * number)
+    assert same(epoch(taken), stream[2 : 2 + 2 * number])
+
+
+@pytest.mark.parametrize("value", [-1, 1.0, True, 10_000])
+def test_batch_is_checked(value):
+    data = position_data()
+    number = int(data.train.cardinality())
+    with pytest.raises(
+        ValueError, match=rf"`batch` must be .*\[0, {number}\).*{value}"
+    ):
+        data.batch = value
+    assert data.batch == 0

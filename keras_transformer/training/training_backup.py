@@ -1,0 +1,195 @@
+"""Training that goes on where it was interrupted."""
+
+import re
+from pathlib import Path
+
+import keras
+
+from keras_transformer.training.array_file import read_arrays, write_arrays
+from keras_transformer.training.training_clock import TrainingClock
+from keras_transformer.training.variable_values import assign_values, values_of
+
+FILE = "backup.npz"
+
+
+class TrainingBackup(keras.callbacks.Callback):
+    """Save all that training depends on, so that it goes on as if never interrupted.
+
+    ```
+    backup = TrainingBackup("backup", data=data)
+    model.fit(data.train, epochs=10, initial_epoch=backup.restore(model),
+              callbacks=[backup])
+    ```
+
+    The file holds the model's variables with the states of its seeds, the optimizer's
+    with its step (on which a schedule depends), the number of epochs that are done, the
+    place in the data, and the averages. It is replaced as a whole. The backup stands
+    last in `callbacks`. What callbacks of other kinds remember is not in it, nor is the
+    order of arrays that `fit` shuffles by itself. On PyTorch a `Dropout` of Keras has a
+    state that can be saved only if it was given a seed, as those of this library are.
+
+    For epochs of `fit` that are no epochs of the data give `fit` an endless dataset:
+    `fit(data.train.repeat(), steps_per_epoch=1000, ...)`.
+
+    Args:
+        folder: where to; made if there is none.
+        data: the `TranslationData` whose `train` is the data of `fit`.
+        averaging: a `CheckpointAveraging` that stands before the backup.
+        every: `"epoch"`, or a number of steps after which to save too. A run that goes
+            on from within an epoch begins it again, with the batches that come next.
+
+    Raises:
+        ValueError: for another `every`.
+    """
+
+    def __init__(self, folder, *, data=None, averaging=None, every="epoch"):
+        super().__init__()
+        self.path = Path(folder) / FILE
+        self.data = data
+        self.averaging = averaging
+        self._clock = TrainingClock(every)
+        self._start = 0  # place in the data at which `fit` began, in batches
+        self._epoch = 0
+        self._epoch_batches = None  # number of batches of an epoch of `fit`, if known
+
+    def restore(self, model):
+        """Give model, data and averaging the states that were saved last.
+
+        Args:
+            model: the compiled model.
+
+        Returns:
+            Number of epochs that are done, for `initial_epoch`; 0 without a backup.
+
+        Raises:
+            ValueError: if the backup is that of another model, optimizer or data, and
+                nothing has been changed then.
+        """
+        variables = _variables(model)
+        if not self.path.exists():
+            return 0
+        arrays, description = read_arrays(self.path)
+        values = {
+            group: _checked(group, members, arrays, description["paths"][group])
+            for group, members in variables.items()
+        }
+        self._check_parts(description)
+        if self.averaging is not None:
+            prefix = "averaging."
+            self.averaging.set_state(
+                {
+                    name.removeprefix(prefix): array
+                    for name, array in arrays.items()
+                    if name.startswith(prefix)
+                }
+            )
+        for group, members in variables.items():
+            assign_values(members, values[group])
+        if self.data is not None:
+            place = divmod(description["position"], description["batches"])
+            self.data.epoch, self.data.batch = place
+        return description["epoch"]
+
+    def on_train_begin(self, logs=None):
+        """Note where the data begin."""
+        self._clock = TrainingClock(self._clock.every)
+        if self.data is None:
+            return
+        self._start = self.data.epoch * self._batches() + self.data.batch
+        steps, at_once = self.params["steps"], self.model.steps_per_execution
+        self._epoch_batches = steps if steps == self._batches() else None
+        if steps and steps != self._batches() and steps % at_once:
+            raise ValueError(
+                "`steps_per_epoch` must be a multiple of `steps_per_execution`. "
+                f"Received: {steps} and {at_once}."
+            )
+
+    def on_epoch_begin(self, epoch, logs=None):
+        """Begin to count the epoch's batches."""
+        self._epoch = epoch
+        self._clock.begin_epoch(epoch)
+
+    def on_train_batch_end(self, batch, logs=None):
+        """Count the batch, and save if it is time to."""
+        due = self._clock.end_batch(batch, self._epoch_batches)
+        steps = self.params["steps"]
+        if due and (steps is None or batch + 1 < steps):  # else the epoch's end saves
+            self._save(self._epoch, batch)
+
+    def on_epoch_end(self, epoch, logs=None):
+        """Save."""
+        self._clock.end_epoch(epoch)
+        self._save(epoch + 1)
+
+    def _save(self, done, batch=None):
+        arrays = {}
+        if self.averaging is not None:
+            self.averaging.check_seen(self._epoch, batch)
+            state = self.averaging.get_state()
+            arrays = {f"averaging.{name}": array for name, array in state.items()}
+        variables = _variables(self.model)
+        for group, members in variables.items():
+            for place, value in enumerate(values_of(members)):
+                arrays[f"{group}.{place}"] = value
+        description = {
+            "epoch": done,
+            "paths": {
+                group: [variable.path for variable in members]
+                for group, members in variables.items()
+            },
+            "averaging": self.averaging is not None,
+            "batches": self._batches(),
+            "position": self._start + self._clock.steps,
+        }
+        write_arrays(self.path, arrays, description)
+
+    def _batches(self):
+        """Number of batches of an epoch of the data, `None` without any."""
+        return None if self.data is None else int(self.data.train.cardinality())
+
+    def _check_parts(self, description):
+        given = self.averaging is not None
+        for name, saved, now in (
+            ("averaging", description["averaging"], given),
+            ("data", description["batches"], self._batches()),
+        ):
+            if saved != now:
+                what = "batches" if name == "data" else "an average"
+                raise ValueError(
+                    f"`{name}` must be as it was when `{self.path}` was saved, with "
+                    f"{what}: {saved}. Received: {now}."
+                )
+
+
+def _variables(model):
+    """All variables of a model and of its optimizer."""
+    if getattr(model, "optimizer", None) is None:
+        raise ValueError("`model` must be compiled with an optimizer. Received: none.")
+    if not model.optimizer.built:
+        model.optimizer.build(model.trainable_variables)
+    return {"model": model.variables, "optimizer": model.optimizer.variables}
+
+
+def _checked(group, variables, arrays, paths):
+    """Return the saved values of variables, if they are the same variables."""
+    saved = [
+        (path, arrays[f"{group}.{place}"].shape) for place, path in enumerate(paths)
+    ]
+    now = [(variable.path, tuple(variable.shape)) for variable in variables]
+    for one, other in zip(saved, now, strict=False):
+        if (_unnumbered(one[0]), one[1]) != (_unnumbered(other[0]), other[1]):
+            raise ValueError(
+                f"The {group} must have the variables that were saved. "
+                f"Received: {other[0]} of shape {other[1]} for {one[0]} of {one[1]}."
+            )
+    if len(saved) != len(now):
+        raise ValueError(
+            f"The {group} must have the {len(saved)} variables that were saved. "
+            f"Received: {len(now)}."
+        )
+    return [arrays[f"{group}.{place}"] for place in range(len(saved))]
+
+
+def _unnumbered(path):
+    """A path without the numbers by which Keras tells objects of a name apart."""
+    return re.sub(r"_\d+", "", path)

@@ -1,0 +1,86 @@
+"""Trains on one device and on two replicas, and prints how the weights differ.
+
+A script of its own: TensorFlow splits its CPU in two only before anything has run.
+"""
+
+import json
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+tf.config.set_logical_device_configuration(
+    tf.config.list_physical_devices("CPU")[0],
+    [tf.config.LogicalDeviceConfiguration()] * 2,
+)
+
+import keras  # noqa: E402
+
+from keras_transformer import (  # noqa: E402
+    SmoothedCrossEntropy,
+    TokenAccuracy,
+    Transformer,
+)
+
+# Lengths of the targets and rows of a batch, whose first half goes to one replica.
+CASES = {
+    "uneven padding": ([7, 7, 6, 1, 1, 2], 6),
+    "odd last batch": ([7, 1, 6, 1, 2, 3, 7], 4),
+    "last replica without rows": ([7, 1, 3], 2),
+    "replica of padding": ([7, 6, 0, 0], 4),
+    "padding alone": ([0, 0], 2),
+}
+
+
+def data(lengths):
+    generator = np.random.default_rng(3)
+    shape = len(lengths), max(*lengths, 1)
+    real = np.arange(shape[1]) < np.array(lengths)[:, None]
+    source, labels = (generator.integers(3, 20, shape) * real for _ in range(2))
+    target = np.roll(labels, 1, axis=1)
+    target[:, 0] = 2
+    inputs = {"source_ids": source, "target_ids": target * real}
+    return {name: ids.astype("int32") for name, ids in inputs.items()}, labels
+
+
+def trained(strategy, lengths, batch_size):
+    """Train for one epoch, and return the weights before and after, and the logs."""
+    with strategy.scope():
+        keras.utils.set_random_seed(1)
+        model = Transformer(
+            20, num_layers=1, hidden_dim=16, num_heads=2, intermediate_dim=32,
+            dropout=0.0,
+        )  # fmt: skip
+        model.compile(
+            keras.optimizers.SGD(0.1), SmoothedCrossEntropy(0.1),
+            metrics=[TokenAccuracy()], jit_compile=False,
+        )  # fmt: skip
+    before = model.get_weights()
+    inputs, labels = data(lengths)
+    logs = model.fit(inputs, labels, batch_size=batch_size, shuffle=False, verbose=0)
+    return before, model.get_weights(), logs.history
+
+
+def farthest(these, those):
+    """Return the largest difference, NaN where there is one."""
+    pairs = zip(these, those, strict=True)
+    return float(np.max([np.abs(one - other).max() for one, other in pairs]))
+
+
+def main():
+    replicas = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    results = {}
+    for name, case in CASES.items():
+        before, alone, logs = trained(tf.distribute.get_strategy(), *case)
+        _, together, logs_together = trained(replicas, *case)
+        results[name] = {
+            "replicas": replicas.num_replicas_in_sync,
+            "moved": farthest(before, alone),
+            "difference": farthest(alone, together),
+            "logs": [logs, logs_together],
+        }
+    sys.stdout.write(json.dumps(results) + "\n")
+
+
+if __name__ == "__main__":
+    main()
