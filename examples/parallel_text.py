@@ -1,0 +1,41 @@
+"""Corpora and tokenizers of training runs, from files of parallel text."""
+
+import math
+
+from keras_hub.tokenizers import SentencePieceTokenizer
+
+from keras_transformer import Corpus, read_pairs, train_tokenizer
+
+PAIRS_FOR_TOKENIZER = 1_000_000
+
+
+def read_corpus(folder, names, languages):
+    """Read three sets as they are published; nothing is split or taken out.
+
+    Args:
+        folder: where the files are.
+        names: names of the training, validation and test set.
+        languages: endings of the source and target files, which `.gz` may follow.
+    """
+    train, validation, test = (
+        tuple(read_pairs(*(parallel_file(folder, name, x) for x in languages)))
+        for name in names
+    )
+    return Corpus(train, validation, test, name=folder.name)
+
+
+def parallel_file(folder, name, language):
+    """Return the path of a file, or else of the same one compressed."""
+    plain = folder / f"{name}.{language}"
+    return plain if plain.exists() else plain.with_name(f"{plain.name}.gz")
+
+
+def tokenizer_of(corpus, recipe, file):
+    """Train the joint tokenizer of a recipe, or read that of an interrupted run."""
+    if not file.exists():
+        stride = math.ceil(len(corpus.train) / PAIRS_FOR_TOKENIZER)
+        tokenizer = train_tokenizer(
+            corpus.train[::stride], recipe.vocabulary_size, **recipe.tokenizer
+        )
+        file.write_bytes(tokenizer.proto)
+    return SentencePieceTokenizer(proto=file.read_bytes())

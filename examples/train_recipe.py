@@ -1,0 +1,194 @@
+"""Train a translator by a published recipe on a folder of parallel text.
+
+The folder holds `train`, `val` and a test set, each as two files of as many lines, such
+as `train.en` and `train.de`, or `train.en.gz` and `train.de.gz`:
+
+    python examples/train_recipe.py multi30k_tiny --data multi30k
+
+An interrupted run goes on where it was when it is called again. The first steps of a
+large recipe run on a laptop too, with widths and batches scaled down:
+
+    python examples/train_recipe.py wmt14_base --data wmt14 --steps 100 --scale 0.1
+"""
+
+import argparse
+import json
+import math
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import keras
+from parallel_text import read_corpus, tokenizer_of
+from recipes import RECIPES
+
+from keras_transformer import (
+    BeamSearch,
+    BleuCallback,
+    CheckpointAveraging,
+    GreedySearch,
+    InverseSqrtSchedule,
+    SmoothedCrossEntropy,
+    TokenAccuracy,
+    TrainingBackup,
+    Transformer,
+    TranslationData,
+    Translator,
+)
+
+
+def main():
+    """Train, evaluate, save."""
+    options = parse_options()
+    recipe = RECIPES[options.recipe]()
+    if options.scale != 1:
+        recipe = recipe.scaled(options.scale)
+    if options.bfloat16:
+        keras.mixed_precision.set_global_policy("mixed_bfloat16")
+    keras.utils.set_random_seed(options.seed)
+    options.output.mkdir(parents=True, exist_ok=True)
+
+    endings = options.source, options.target
+    corpus = read_corpus(options.data, ("train", "val", options.test), endings)
+    tokenizer = tokenizer_of(corpus, recipe, options.output / "tokenizer.spm")
+    data = TranslationData(
+        corpus,
+        tokenizer,
+        tokens_per_batch=recipe.tokens_per_batch,
+        max_length=recipe.max_length,
+        seed=options.seed,
+    )
+    model = Transformer(recipe.vocabulary_size, **recipe.model)
+    compile_model(model, recipe, options.jit)
+    print(f"{model.count_params():,} parameters, {len(data.train)} batches an epoch")
+    log = fit(model, data, corpus, tokenizer, recipe, options)
+
+    print("Translating the test set ...")
+    search = BeamSearch(num_beams=recipe.beam, length_penalty=recipe.alpha)
+    translator = Translator(model, tokenizer, search=search)
+    translator.save(options.output / "model.translator")
+    scores = translator.evaluate(list(corpus.test), tokenize=options.tokenize)
+    log.write(test={"set": options.test, **scores.to_dict()})
+    print(scores)
+
+
+def compile_model(model, recipe, jit_compile):
+    """Compile with the paper's optimizer and the recipe's schedule."""
+    rate = InverseSqrtSchedule(
+        recipe.model["hidden_dim"], recipe.warmup_steps, scale=recipe.schedule_scale
+    )
+    model.compile(
+        optimizer=keras.optimizers.Adam(rate, beta_2=0.98, epsilon=1e-9),
+        loss=SmoothedCrossEntropy(recipe.label_smoothing),
+        metrics=[TokenAccuracy()],
+        jit_compile=jit_compile,
+    )
+
+
+def fit(model, data, corpus, tokenizer, recipe, options):
+    """Train; an epoch of `fit` is what lies between two weights of the average."""
+    batches = len(data.train)
+    steps = number_of_steps(recipe, batches, options)
+    every = batches if recipe.average_every == "epoch" else recipe.average_every
+    every = min(every, steps)
+    epochs = math.ceil(steps / every)
+    averaging = CheckpointAveraging(last=recipe.average_last)
+    greedy = Translator(model, tokenizer, search=GreedySearch())
+    log = CurveLog(options, recipe, every)
+    backup = TrainingBackup(options.output / "backup", data=data, averaging=averaging)
+    bleu = BleuCallback(
+        greedy,
+        corpus.validation,
+        averaging=averaging,
+        every=options.bleu_every or max(epochs // 20, 1),
+        tokenize=options.tokenize,
+    )
+    model.fit(
+        data.train.repeat(),
+        validation_data=data.validation,
+        steps_per_epoch=every,
+        epochs=epochs,
+        initial_epoch=backup.restore(model),
+        callbacks=[averaging, bleu, log, backup],
+        shuffle=False,  # the data is shuffled anew for each epoch by itself
+    )
+    return log
+
+
+def number_of_steps(recipe, batches, options):
+    """Steps of the run: what the command line says, or else the recipe."""
+    if options.steps or options.epochs:
+        return options.steps or options.epochs * batches
+    return recipe.steps or recipe.epochs * batches
+
+
+class CurveLog(keras.callbacks.Callback):
+    """Write settings, and the logs of each epoch, into `log.json`.
+
+    Args:
+        options: the command line.
+        recipe: the `Recipe`.
+        every: steps of an epoch of `fit`.
+    """
+
+    def __init__(self, options, recipe, every):
+        super().__init__()
+        self.file, self.every = options.output / "log.json", every
+        self.settings = {
+            "command": " ".join(sys.argv[1:]),
+            "backend": keras.backend.backend(),
+            "recipe": asdict(recipe),
+        }
+        self.epochs = []
+        if self.file.exists():
+            self.epochs = json.loads(self.file.read_text())["epochs"]
+
+    def on_epoch_begin(self, epoch, logs=None):
+        """Forget what an interrupted run wrote of this epoch."""
+        self.epochs = self.epochs[:epoch]
+        self.start = time.perf_counter()
+
+    def on_epoch_end(self, epoch, logs=None):
+        """Write the logs; the seconds hold validation and its translations."""
+        seconds = round(time.perf_counter() - self.start, 2)
+        place = {"step": (epoch + 1) * self.every, "seconds": seconds}
+        values = {name: round(float(value), 5) for name, value in (logs or {}).items()}
+        self.epochs.append({**place, **values})
+        self.write()
+
+    def write(self, **more):
+        """Write the file anew."""
+        log = {**self.settings, "epochs": self.epochs, **more}
+        self.file.write_text(json.dumps(log, indent=1) + "\n")
+
+
+def parse_options():
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description="Train a translator by a published recipe."
+    )
+    add = parser.add_argument
+    add("recipe", choices=list(RECIPES))
+    add("--data", type=Path, required=True, help="folder of the parallel files")
+    add("--source", default="en", help="ending of the source files")
+    add("--target", default="de", help="ending of the target files")
+    add("--test", default="test_2016_flickr", help="name of the test set's files")
+    add("--tokenize", default="none", help="sacreBLEU's tokenizer; 13a for raw text")
+    add("--epochs", type=int, help="passes over the corpus, not the recipe's")
+    add("--steps", type=int, help="optimizer steps, not the recipe's")
+    add("--scale", type=float, default=1.0, help="factor of widths and batches")
+    add("--seed", type=int, default=0)
+    add("--bleu-every", type=int, help="epochs between translations of `val`")
+    add("--bfloat16", action="store_true", help="compute in bfloat16")
+    add("--jit", action="store_true", help="compile steps with XLA")
+    add("--output", type=Path, help="folder of the run; by default in models/")
+    options = parser.parse_args()
+    options.output = options.output or (
+        Path("models") / f"{options.recipe}-seed{options.seed}"
+    )
+    return options
+
+
+if __name__ == "__main__":
+    main()
