@@ -22,6 +22,7 @@ def byte_dropout(x, rate, seed):
     Returns:
         A tensor of the shape and dtype of `x`.
     """
+    x = ops.convert_to_tensor(x)
     if not rate:
         return x
     if rate > 255 / 256:  # the upper share next to it is 1, too large for a byte
