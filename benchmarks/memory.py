@@ -1,11 +1,10 @@
 """Resident memory while a long stream of sentences is translated."""
 
-import re
 import sys
 import time
-from pathlib import Path
 
 from benchmarks.report import number, write_report
+from benchmarks.resident_memory import megabytes
 from benchmarks.sentences import sentences
 from keras_transformer import Translator
 
@@ -43,13 +42,3 @@ def run(options):
     details = {"command": " ".join(sys.argv[1:]), "points": points}
     header = ["sentences", "resident MB", "peak MB", "seconds"]
     write_report("decoding_memory", title, header, rows, details)
-
-
-def megabytes():
-    """Return what this process holds, and the most it has held, from /proc."""
-    status = Path("/proc/self/status").read_text()
-    fields = {"resident": "VmRSS", "peak": "VmHWM"}
-    return {
-        name: int(re.findall(rf"{field}:\s+(\d+) kB", status)[0]) / 1024
-        for name, field in fields.items()
-    }

@@ -1,11 +1,11 @@
 """The Marian model of the transformers library with this library's weights."""
 
-import time
 from typing import Any
 
 import torch
 
 from benchmarks.decoding_task import PAD, TOKENS, random_model
+from benchmarks.matrix_peak import SIZE, matrix_peak
 from benchmarks.quiet import core_count
 from tests.interop.marian_weights import marian_model
 
@@ -21,7 +21,8 @@ class MarianDecoder:
         self._model: Any = marian_model(random_model(task))
         torch.set_num_threads(core_count())
         # Its matrix library is slow on some CPUs, which readers should know.
-        self.about = {"matrix product GFLOP/s": round(_matrix_peak())}
+        speed = matrix_peak(torch.mm, torch.rand(SIZE, SIZE))
+        self.about = {"matrix product GFLOP/s": round(speed)}
 
     def __call__(self, batches, beams):
         """Return the generated ids of each batch."""
@@ -40,13 +41,3 @@ class MarianDecoder:
                 max_new_tokens=TOKENS,
             )
         return found.numpy()[:, 1:]
-
-
-def _matrix_peak(size=2048, attempts=5):
-    matrix = torch.rand(size, size)
-    seconds = []
-    for _ in range(attempts):
-        start = time.perf_counter()
-        torch.mm(matrix, matrix)
-        seconds.append(time.perf_counter() - start)
-    return 2 * size**3 / min(seconds) / 1e9
