@@ -22,7 +22,7 @@ from keras_transformer.layers.key_value_cache import (
     stop_at_overflow,
     write_cache,
 )
-from keras_transformer.layers.lineage import own_line, visible_slots
+from keras_transformer.layers.lineage import check_lineage, own_line, visible_slots
 from keras_transformer.layers.sequence_shape import check_sequence_shape
 from keras_transformer.layers.transformer_block import TransformerBlock
 
@@ -245,6 +245,7 @@ class DecoderBlock(TransformerBlock):
         max_length = max_length_of(stored, hypotheses)
         if lineage is None:
             lineage = own_line(rows, max_length, hypotheses)
+        check_lineage(lineage, rows, max_length)
         mask = visible_slots(lineage, index, new, hypotheses, padding_mask)
         update, scores = attend_passed(
             attention,

@@ -100,7 +100,13 @@ def empty_cache(attention, sources, max_length, hypotheses=1):
 
 def max_length_of(cache, hypotheses=1):
     """Return the number of positions that a cache has room for."""
-    return sum(block.shape[3] for block in cache["key"]) // hypotheses
+    slots = sum(block.shape[3] for block in cache["key"])
+    if slots % hypotheses:
+        raise ValueError(
+            "`hypotheses` must be as it was in `start`, which made a cache of "
+            f"{slots} slots. Received: {hypotheses}."
+        )
+    return slots // hypotheses
 
 
 def laid_out(key, value, hypotheses=1):

@@ -5,6 +5,7 @@ Their keys and values need not be copied for that: they stay where they were wri
 and each hypothesis knows its line of ancestors, the writer of its every position.
 """
 
+import keras
 from keras import ops
 
 from keras_transformer.attention import causal_mask, key_mask
@@ -26,6 +27,21 @@ def written_by_oneself(lineage, index, hypotheses):
     rows, length = ops.shape(lineage)[0], lineage.shape[1]
     is_new = ops.arange(length, dtype="int32") >= index
     return ops.where(is_new, own_line(rows, length, hypotheses), lineage)
+
+
+def check_lineage(lineage, rows, max_length):
+    """Raise `ValueError` unless a lineage is int32 (rows, max_length), if known."""
+    shape = tuple(lineage.shape)
+    dtype = keras.backend.standardize_dtype(lineage.dtype)
+    fits = len(shape) == 2 and all(
+        size == want or not (isinstance(size, int) and isinstance(want, int))
+        for size, want in zip(shape, (rows, max_length), strict=True)
+    )
+    if not fits or "int" not in dtype:
+        raise ValueError(
+            f"`lineage` must be int32 of shape (rows, max_length), here ({rows}, "
+            f"{max_length}). Received: {dtype} of shape {shape}."
+        )
 
 
 def visible_slots(lineage, index, new, hypotheses, padding_mask=None):

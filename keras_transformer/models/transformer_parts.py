@@ -5,7 +5,12 @@ from keras import ops
 from keras_transformer.layers import DecoderBlock, EncoderBlock, TokenEmbedding
 from keras_transformer.layers.head_projection import held_kernels
 from keras_transformer.layers.initialization import seed_for
-from keras_transformer.layers.lineage import own_line, written_by_oneself
+from keras_transformer.layers.key_value_cache import max_length_of
+from keras_transformer.layers.lineage import (
+    check_lineage,
+    own_line,
+    written_by_oneself,
+)
 from keras_transformer.layers.residual import NORMALIZATIONS
 from keras_transformer.models.assembly import (
     block_position,
@@ -127,7 +132,15 @@ class TransformerParts:
     def step(self, token_ids, state, index, shared, *, hypotheses=1):
         """Read one more target token, see `Transformer.step`."""
         lineage, caches = state
-        if hypotheses > 1:
+        if (lineage is None) != (hypotheses == 1):
+            raise ValueError(
+                "`hypotheses` must be as it was in `start`, which made a state "
+                f"{'without' if lineage is None else 'with'} a lineage. "
+                f"Received: {hypotheses}."
+            )
+        if lineage is not None:
+            length = max_length_of(caches[0], hypotheses)
+            check_lineage(lineage, token_ids.shape[0], length)
             lineage = written_by_oneself(lineage, index, hypotheses)
         x = self.target(token_ids[:, None], index)  # (rows, 1, hidden_dim)
         new_caches = []

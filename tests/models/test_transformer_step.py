@@ -103,3 +103,26 @@ def test_more_positions_than_learned():
     model = small_transformer(num_layers=1, position="learned", max_length=6)
     with pytest.raises(ValueError, match=r"`max_length` must not exceed.*: 7\."):
         model.start(SOURCE, 7)
+
+
+@pytest.mark.parametrize(("at_start", "at_step"), [(2, 3), (2, 1), (1, 2), (3, 2)])
+def test_hypotheses_must_stay_as_they_were(at_start, at_step):
+    model = small_transformer(num_layers=1)
+    state, shared = model.start(SOURCE, 6, hypotheses=at_start)
+    ids = np.full(2 * at_step, 2, "int32")
+    with pytest.raises(ValueError, match=r"`(hypotheses|lineage)` must be .* Received"):
+        model.step(ids, state, 0, shared, hypotheses=at_step)
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (2, 6), (1, 6), (6,)])
+def test_a_lineage_of_another_shape_is_refused(shape):
+    model = small_transformer(num_layers=1)
+    (_, caches), shared = model.start(SOURCE, 6, hypotheses=2)
+    ids, lineage = np.full(4, 2, "int32"), ops.zeros(shape, "int32")
+    with pytest.raises(ValueError, match=r"`lineage` must be int32 of shape .*4, 6"):
+        model.step(ids, (lineage, caches), 1, shared, hypotheses=2)
+    block, cache = model.parts.decoder_blocks[0], {"self": caches[0]}
+    cache["cross"] = shared["cross"][0]
+    x = np.zeros((4, 1, 16), "float32")
+    with pytest.raises(ValueError, match=r"`lineage` must be int32 of shape .*4, 6"):
+        block.step(x, cache, 1, hypotheses=2, lineage=lineage)
