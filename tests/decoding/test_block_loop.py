@@ -15,7 +15,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(key_value_cache, "GROWTH", 2)
 
 
-@pytest.mark.parametrize("last", [0, 1, 2, 3, 4, 10])
+@pytest.mark.parametrize("last", [0, 3, 10])
 @pytest.mark.parametrize("in_blocks", [False, True])
 def test_each_position_is_visited_once_and_knows_its_blocks(last, in_blocks):
     def run():
@@ -43,9 +43,8 @@ def test_each_position_is_visited_once_and_knows_its_blocks(last, in_blocks):
 
 
 def test_a_step_outside_a_loop_counts_its_blocks():
+    count = compiled(lambda i: begun_blocks(i, 1, ENDS) + 0)
     for index in range(11):
         known = begun_blocks(index, 1, ENDS)
-        counted = compiled(lambda i: begun_blocks(i, 1, ENDS) + 0)(
-            ops.convert_to_tensor(index, dtype="int32")
-        )
+        counted = count(ops.convert_to_tensor(index, dtype="int32"))
         assert int(counted) == known == 1 + sum(index >= end for end in ENDS[:-1])
