@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from keras_transformer.layers.key_value_cache import block_ends, positions_below
+from keras_transformer.layers.key_value_cache import block_ends, known_bound
 
 
 def loop_over_positions(unfinished, body, state, max_length, in_blocks):
@@ -21,13 +21,14 @@ def loop_over_positions(unfinished, body, state, max_length, in_blocks):
     Returns:
         The last index and the rest.
     """
-    *inner, last = block_ends(max_length) if in_blocks else [max_length]
-    for end in inner:
+    for end in block_ends(max_length) if in_blocks else [max_length]:
 
         def within(index, *rest, end=end):
             return ops.logical_and(index < end, unfinished(index, *rest))
 
-        with positions_below(end):
-            state = ops.while_loop(within, body, state)
-    with positions_below(last):
-        return ops.while_loop(unfinished, body, state)
+        def bounded(index, *rest, end=end):
+            with known_bound(index, end):
+                return body(index, *rest)
+
+        state = ops.while_loop(within, bounded, state)
+    return state

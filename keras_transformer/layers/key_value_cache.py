@@ -24,7 +24,7 @@ from keras_transformer.layers.token_ids import out_of_range
 FIRST_BLOCK, GROWTH = 48, 4
 
 _plain = ContextVar("plain_writes", default=False)
-_bound = ContextVar("positions_below", default=None)
+_bound = ContextVar("known_bound", default=(None, None))
 
 
 @contextmanager
@@ -42,9 +42,13 @@ def plain_writes():
 
 
 @contextmanager
-def positions_below(bound):
-    """Promise that steps in here write positions below `bound`, an integer, only."""
-    token = _bound.set(bound)
+def known_bound(index, bound):
+    """Promise that a tensor is below an integer.
+
+    It holds for this very tensor: a step that stands further on in its cache than the
+    loop around it, because a prefix is there already, has an index of its own.
+    """
+    token = _bound.set((index, bound))
     try:
         yield
     finally:
@@ -62,9 +66,10 @@ def begun_blocks(index, new, ends):
     Returns:
         An integer where the number is known, else an int32 scalar tensor.
     """
+    bounded, bound = _bound.get()
     known = known_values(index + new)
-    if known is None and _bound.get() is not None:
-        known = _bound.get()
+    if known is None and index is bounded:
+        known = bound + new - 1
     if known is not None:
         return 1 + sum(int(known > end) for end in ends[:-1])
     return 1 + sum(ops.cast(index + new > end, "int32") for end in ends[:-1])
