@@ -126,3 +126,10 @@ def test_a_lineage_of_another_shape_is_refused(shape):
     x = np.zeros((4, 1, 16), "float32")
     with pytest.raises(ValueError, match=r"`lineage` must be int32 of shape .*4, 6"):
         block.step(x, cache, 1, hypotheses=2, lineage=lineage)
+
+
+def test_a_cache_of_other_hypotheses_is_refused():
+    block = small_transformer(num_layers=1).parts.decoder_blocks[0]
+    cache = block.start(np.zeros((2, 3, 16), "float32"), 6, hypotheses=2)
+    with pytest.raises(ValueError, match=r"`hypotheses` must be .* 12 slots\. .*: 5\."):
+        block.step(np.zeros((10, 1, 16), "float32"), cache, 0, hypotheses=5)
