@@ -96,6 +96,7 @@ def fit(model, data, corpus, tokenizer, recipe, options):
     averaging = CheckpointAveraging(last=recipe.average_last)
     greedy = Translator(model, tokenizer, search=GreedySearch())
     log = CurveLog(options, recipe, every)
+    stop = StopWithoutGain(log, recipe.patience)
     backup = TrainingBackup(options.output / "backup", data=data, averaging=averaging)
     bleu = BleuCallback(
         greedy,
@@ -110,7 +111,7 @@ def fit(model, data, corpus, tokenizer, recipe, options):
         steps_per_epoch=every,
         epochs=epochs,
         initial_epoch=backup.restore(model),
-        callbacks=[averaging, bleu, log, backup],
+        callbacks=[averaging, bleu, log, stop, backup],
         shuffle=False,  # the data is shuffled anew for each epoch by itself
     )
     return log
@@ -161,6 +162,30 @@ class CurveLog(keras.callbacks.Callback):
         """Write the file anew."""
         log = {**self.settings, "epochs": self.epochs, **more}
         self.file.write_text(json.dumps(log, indent=1) + "\n")
+
+
+class StopWithoutGain(keras.callbacks.Callback):
+    """End training when the validation loss has not fallen for some epochs.
+
+    Unlike `keras.callbacks.EarlyStopping` it knows what was before an interruption.
+
+    Args:
+        log: the `CurveLog`, which comes before it.
+        patience: number of epochs, or `None` to do nothing.
+    """
+
+    def __init__(self, log, patience):
+        super().__init__()
+        self.log, self.patience = log, patience
+
+    def on_epoch_end(self, epoch, logs=None):
+        """Look for the lowest loss among all epochs."""
+        losses = [logs["val_loss"] for logs in self.log.epochs]
+        if (
+            self.patience
+            and len(losses) - 1 - losses.index(min(losses)) >= self.patience
+        ):
+            self.model.stop_training = True
 
 
 def parse_options():

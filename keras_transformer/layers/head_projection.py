@@ -39,7 +39,7 @@ class HeadProjection(keras.layers.EinsumDense):
         x = ops.reshape(inputs, (-1, kernel.shape[0]))  # (batch * length, rows)
         x = ops.matmul(x, kernel)
         if self.bias is not None:
-            x = x + ops.reshape(self.bias, (-1,))
+            x = ops.add(x, ops.reshape(self.bias, (-1,)))
         batch, length = ops.shape(inputs)[:2]
         return ops.reshape(x, (batch, length, *self.kernel.shape[self._summed :]))
 

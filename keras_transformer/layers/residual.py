@@ -8,9 +8,10 @@ from keras_transformer.argument_checks import (
     check_rate,
 )
 from keras_transformer.layers.byte_dropout import ByteDropout
+from keras_transformer.layers.layer_normalization import LayerNormalization
 
 NORMALIZATIONS = {
-    "layer": keras.layers.LayerNormalization,
+    "layer": LayerNormalization,
     "rms": keras.layers.RMSNormalization,
 }
 

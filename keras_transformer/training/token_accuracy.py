@@ -11,6 +11,9 @@ from keras_transformer.training.token_mean import TokenMean
 class TokenAccuracy(TokenMean):
     """Share of real tokens whose label has the highest logit.
 
+    A label that shares the highest logit with other ids counts too, as in Keras's
+    top-k metrics; in half precision that happens.
+
     Args:
         pad_id: label of padding, which does not count.
         name: name of the metric.
@@ -30,9 +33,12 @@ class TokenAccuracy(TokenMean):
 
     def token_values(self, labels, logits):
         """1 where the label has the highest logit, (batch, length)."""
-        best = ops.argmax(logits, axis=-1)
-        hit = ops.logical_and(
-            ops.equal(ops.cast(best, labels.dtype), labels),
-            real_tokens(labels, self.pad_id),
-        )
+        scores, labels = ops.cast(logits, "float32"), ops.cast(labels, "int32")
+        known = ops.logical_and(labels >= 0, labels < logits.shape[-1])
+        rows = ops.where(known, labels, 0)[..., None]
+        of_label = ops.take_along_axis(scores, rows, axis=-1)
+        # the loss needs the maximum too, and an argmax takes several times as long
+        hit = ops.equal(of_label, ops.max(scores, axis=-1, keepdims=True))[..., 0]
+        counts = ops.logical_and(known, real_tokens(labels, self.pad_id))
+        hit = ops.logical_and(hit, counts)
         return ops.cast(hit, "float32")

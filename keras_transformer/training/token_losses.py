@@ -49,23 +49,24 @@ def token_losses(labels, logits, label_smoothing=0.0, pad_id=0):
     def losses_of(logits):
         scores = ops.cast(logits, "float32")
         label_scores = ops.take_along_axis(scores, rows, axis=-1)
+        probabilities = ops.softmax(scores, axis=-1)
+        # log sum_k exp(score_k), found where the probability is 1 / V or more
         largest = ops.max(scores, axis=-1, keepdims=True)
-        exponentials = ops.exp(scores - largest)
-        total = ops.sum(exponentials, axis=-1, keepdims=True)
-        losses = largest + ops.log(total) - on * label_scores
+        total = largest - ops.log(ops.max(probabilities, axis=-1, keepdims=True))
+        losses = total - on * label_scores
         if label_smoothing:
             mean = ops.mean(scores, axis=-1, keepdims=True)
             losses = losses - label_smoothing * mean
         losses = ops.where(real, losses[..., 0] * count, 0.0)
 
         def gradient(*args, upstream=None):
-            # upstream * (p - q) with p = exponentials / total
+            # upstream * (p - q)
             (upstream,) = args if upstream is None else (upstream,)
             weight = ops.where(real, upstream * count, 0.0)[..., None]
-            share = ops.divide_no_nan(total, weight)  # 0 at padding
-            gradient = exponentials - off * total if label_smoothing else exponentials
-            gradient = ops.divide_no_nan(gradient, share)
-            at_labels = weight * (ops.exp(label_scores - largest) / total - off - on)
+            gradient = probabilities - off if label_smoothing else probabilities
+            # a division, since x / 0 is 0 there at padding, NaN or not
+            gradient = ops.divide_no_nan(gradient, ops.divide_no_nan(1.0, weight))
+            at_labels = weight * (ops.exp(label_scores - total) - off - on)
             at_labels = ops.where(real, at_labels[..., 0], 0.0)
             gradient = _replaced(gradient, rows, at_labels)
             return ops.cast(gradient, logits.dtype)

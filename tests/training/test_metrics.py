@@ -55,6 +55,31 @@ def test_no_real_token(kind, value):
     assert float(metric.result()) == value
 
 
+def accuracies(labels, logits):
+    """Accuracy of each token on its own."""
+    found = []
+    for label, row in zip(labels, logits, strict=True):
+        metric = TokenAccuracy()
+        metric.update_state(np.array([[label]]), np.array([[row]], "float32"))
+        found.append(float(metric.result()))
+    return found
+
+
+def test_accuracy_of_ties_of_unknown_labels_and_of_nan():
+    nan = float("nan")
+    rows = [[0, 2, 2], [0, 2, 2], [3, 2, 2], [0, 1, 9], [9, 1, 2], [nan, 1, nan]]
+    assert accuracies([1, 2, 2, 3, -1, 1], rows) == [1, 1, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32"])
+def test_accuracy_of_other_dtypes_of_labels(dtype):
+    logits = np.zeros((1, 2, 300), "float32")
+    logits[0, :, 7] = 1
+    metric = TokenAccuracy()
+    metric.update_state(np.array([[7, 8]], dtype), logits)
+    assert float(metric.result()) == 0.5
+
+
 @each_kind
 def test_config(kind):
     metric = kind(pad_id=2, name="mine")

@@ -30,6 +30,19 @@ def test_formula(smoothing, pad_id):
 
 
 @each_smoothing
+@pytest.mark.parametrize("offset", [0.0, 1e4, -1e4])
+def test_labels_of_no_probability_in_float32(smoothing, offset):
+    labels = np.array([[1, 2, 1]])
+    logits = np.array([[[0, 0, 300], [0, 1000, 0], [0, 90, 0]]]) + offset
+    logits = logits.astype("float32")
+    loss = SmoothedCrossEntropy(smoothing, reduction=None)
+    assert_close(loss(labels, logits), token_losses(labels, logits, smoothing))
+    (found,) = gradients(lambda x: ops.sum(loss(labels, x)), logits)
+    q = (1 - smoothing) * np.eye(3)[labels] + smoothing / 3
+    assert_close(found, np.eye(3)[logits.argmax(-1)] - q)
+
+
+@each_smoothing
 @pytest.mark.parametrize("reduction", ["sum", "none", None])
 def test_reductions(smoothing, reduction):
     losses = token_losses(LABELS, LOGITS, smoothing)

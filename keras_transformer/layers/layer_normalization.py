@@ -1,0 +1,92 @@
+"""Layer normalisation with a gradient in few passes."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="keras_transformer")
+class LayerNormalization(keras.layers.LayerNormalization):
+    """`keras.layers.LayerNormalization` of the last axis, cheaper and more exact.
+
+    ```
+    y = gamma (x - mean(x)) / sqrt(var(x) + epsilon) + beta
+    ```
+
+    TensorFlow differentiates Keras's operations one by one: here the gradient is
+    written out, and sums over rows are matrix products. On JAX, Keras takes the
+    variance as the mean square less the squared mean, which cancels where the mean is
+    large. PyTorch has a kernel of its own, which stays.
+
+    Args:
+        epsilon: added to the variance.
+        **kwargs: as for `keras.layers.LayerNormalization`.
+
+    Reference: Ba et al., 2016, "Layer Normalization".
+    """
+
+    def __init__(self, epsilon=1e-5, **kwargs):
+        super().__init__(epsilon=epsilon, **kwargs)
+
+    def call(self, inputs):
+        """Normalise (..., width) over its width, in float32 at least."""
+        backend = keras.backend.backend()
+        usual = self.axis == [-1] and self.gamma is not None and self.beta is not None
+        if backend == "torch" or not usual:
+            return super().call(inputs)
+        x = ops.cast(inputs, keras.backend.result_type(self.compute_dtype, "float32"))
+        if backend == "tensorflow":
+            x = with_own_gradient(x, self.gamma, self.beta, self.epsilon)
+        else:
+            x = standardized(x, self.epsilon)[0] * self.gamma + self.beta
+        return ops.cast(x, self.compute_dtype)
+
+
+def standardized(x, epsilon):
+    """Return x with the mean 0 and the variance 1 in each row, and 1 / deviation."""
+    centered = x - ops.mean(x, axis=-1, keepdims=True)
+    variance = ops.mean(ops.square(centered), axis=-1, keepdims=True)
+    factor = ops.rsqrt(variance + epsilon)
+    return centered * factor, factor
+
+
+def with_own_gradient(x, gamma, beta, epsilon):
+    """Normalise each row, with a gradient in few passes.
+
+    With h the standardised row and u the output's gradient,
+
+    ```
+    dx = (gamma u - mean(gamma u) - h mean(gamma u h)) / sqrt(var(x) + epsilon)
+    ```
+
+    Args:
+        x: floating point (..., width).
+        gamma: (width,), of the same dtype.
+        beta: (width,), of the same dtype.
+        epsilon: added to the variance.
+
+    Returns:
+        (..., width), of the same dtype.
+    """
+    shape, width = ops.shape(x), x.shape[-1]
+
+    @ops.custom_gradient
+    def normalize(x, gamma, beta):
+        h, factor = standardized(ops.reshape(x, (-1, width)), epsilon)
+
+        def gradient(*args, upstream=None):
+            (upstream,) = args if upstream is None else (upstream,)
+            u = ops.reshape(upstream, (-1, width))
+            uh = u * h
+            to_sum = ops.ones((1, ops.shape(u)[0]), dtype=u.dtype)
+            to_mean = ops.transpose(gamma) / width
+            dx = u * gamma - ops.matmul(u, to_mean) - h * ops.matmul(uh, to_mean)
+            return (
+                ops.reshape(dx * factor, shape),
+                ops.matmul(to_sum, uh),
+                ops.matmul(to_sum, u),
+            )
+
+        return ops.reshape(ops.add(h * gamma, beta), shape), gradient
+
+    # Tensors of one row: a custom gradient does not take variables.
+    return normalize(x, *(ops.reshape(weight, (1, -1)) for weight in (gamma, beta)))
