@@ -1,6 +1,7 @@
 """Settings for all tests. The backend is the one that KERAS_BACKEND names."""
 
 import os
+from pathlib import Path
 
 # Compiling costs more than running what tests compile; read when XLA first starts.
 os.environ.setdefault(
@@ -13,6 +14,17 @@ import pytest
 from hypothesis import settings
 
 SEED = 20170612
+
+if keras.backend.backend() == "jax":
+    import jax
+
+    # The same small functions are compiled for most test modules. A folder for each
+    # process, since JAX does not write its files at one go.
+    cache = Path(__file__).parents[1] / ".pytest_cache" / "jax"
+    cache /= os.environ.get("PYTEST_XDIST_WORKER", "main")
+    jax.config.update("jax_compilation_cache_dir", str(cache))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 settings.register_profile("deterministic", derandomize=True, deadline=None)
 settings.load_profile("deterministic")
