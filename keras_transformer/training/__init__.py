@@ -5,6 +5,7 @@ from keras_transformer.training.checkpoint_averaging import CheckpointAveraging
 from keras_transformer.training.corpus_scores import CorpusScores, corpus_scores
 from keras_transformer.training.inverse_sqrt_schedule import InverseSqrtSchedule
 from keras_transformer.training.perplexity import Perplexity
+from keras_transformer.training.r_drop import RDrop
 from keras_transformer.training.smoothed_cross_entropy import SmoothedCrossEntropy
 from keras_transformer.training.token_accuracy import TokenAccuracy
 from keras_transformer.training.training_backup import TrainingBackup
@@ -16,6 +17,7 @@ __all__ = [
     "CorpusScores",
     "InverseSqrtSchedule",
     "Perplexity",
+    "RDrop",
     "SmoothedCrossEntropy",
     "TokenAccuracy",
     "TrainingBackup",

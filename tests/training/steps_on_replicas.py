@@ -17,6 +17,7 @@ tf.config.set_logical_device_configuration(
 import keras  # noqa: E402
 
 from keras_transformer import (  # noqa: E402
+    RDrop,
     SmoothedCrossEntropy,
     TokenAccuracy,
     Transformer,
@@ -43,18 +44,46 @@ def data(lengths):
     return {name: ids.astype("int32") for name, ids in inputs.items()}, labels
 
 
-def trained(strategy, lengths, batch_size):
+class TwoMinds(keras.Model):
+    """Gives two kinds of logits in turn."""
+
+    def __init__(self):
+        super().__init__()
+        self.tables = [keras.layers.Embedding(20, 20) for _ in range(2)]
+        self.calls = 0
+
+    def build(self, _):
+        for table in self.tables:
+            table.build(None)
+
+    def call(self, inputs, training=None):
+        self.calls += 1
+        return self.tables[self.calls % 2](inputs["target_ids"])
+
+
+def transformer():
+    model = Transformer(
+        20, num_layers=1, hidden_dim=16, num_heads=2, intermediate_dim=32, dropout=0.0
+    )
+    model.compile(
+        keras.optimizers.SGD(0.1), SmoothedCrossEntropy(0.1),
+        metrics=[TokenAccuracy()], jit_compile=False,
+    )  # fmt: skip
+    return model
+
+
+def r_drop():
+    model = RDrop(TwoMinds(), weight=100.0)
+    model.compile(keras.optimizers.SGD(10.0), jit_compile=False)
+    model(data([1])[0])
+    return model
+
+
+def trained(strategy, make, lengths, batch_size):
     """Train for one epoch, and return the weights before and after, and the logs."""
     with strategy.scope():
         keras.utils.set_random_seed(1)
-        model = Transformer(
-            20, num_layers=1, hidden_dim=16, num_heads=2, intermediate_dim=32,
-            dropout=0.0,
-        )  # fmt: skip
-        model.compile(
-            keras.optimizers.SGD(0.1), SmoothedCrossEntropy(0.1),
-            metrics=[TokenAccuracy()], jit_compile=False,
-        )  # fmt: skip
+        model = make()
     before = model.get_weights()
     inputs, labels = data(lengths)
     logs = model.fit(inputs, labels, batch_size=batch_size, shuffle=False, verbose=0)
@@ -70,9 +99,11 @@ def farthest(these, those):
 def main():
     replicas = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     results = {}
-    for name, case in CASES.items():
-        before, alone, logs = trained(tf.distribute.get_strategy(), *case)
-        _, together, logs_together = trained(replicas, *case)
+    cases = [(transformer, name, case) for name, case in CASES.items()]
+    cases += [(r_drop, f"R-Drop, {name}", case) for name, case in CASES.items()]
+    for make, name, case in cases:
+        before, alone, logs = trained(tf.distribute.get_strategy(), make, *case)
+        _, together, logs_together = trained(replicas, make, *case)
         results[name] = {
             "replicas": replicas.num_replicas_in_sync,
             "moved": farthest(before, alone),

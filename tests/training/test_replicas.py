@@ -29,6 +29,7 @@ def results():
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.parametrize("kind", ["", "R-Drop, "])
 @pytest.mark.parametrize(
     "case",
     [
@@ -38,15 +39,16 @@ def results():
         "replica of padding",
     ],
 )
-def test_update_is_that_of_one_device(results, case):
-    found = results[case]
+def test_update_is_that_of_one_device(results, kind, case):
+    found = results[kind + case]
     assert found["replicas"] == 2
     assert found["moved"] > 0.01
     assert found["difference"] < 1e-6  # not true of a NaN
 
 
-def test_padding_alone_changes_nothing(results):
-    found = results["padding alone"]
+@pytest.mark.parametrize("kind", ["", "R-Drop, "])
+def test_padding_alone_changes_nothing(results, kind):
+    found = results[kind + "padding alone"]
     assert found["moved"] == 0
     assert found["difference"] == 0
 
