@@ -106,7 +106,9 @@ def test_greedy_and_beam_search_give_the_same_ids(options, tmp_path):
         same = np.flatnonzero(~cut)
         assert len(same) > len(ids) // 2
         assert [ids[row] for row in same] == [expected[row] for row in same]
-        np.testing.assert_allclose(np.array(scores)[same], own[same], atol=1e-4)
+        # Its exponentials are approximate on some CPUs, to 1e-5 of a sum of many.
+        theirs = np.array(scores)[same]
+        np.testing.assert_allclose(theirs, own[same], rtol=5e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize("normalize_first", [False, True])
