@@ -1,6 +1,7 @@
 """Corpora and tokenizers of training runs, from files of parallel text."""
 
 import math
+import sys
 
 from keras_hub.tokenizers import SentencePieceTokenizer
 
@@ -27,7 +28,11 @@ def read_corpus(folder, names, languages):
 def parallel_file(folder, name, language):
     """Return the path of a file, or else of the same one compressed."""
     plain = folder / f"{name}.{language}"
-    return plain if plain.exists() else plain.with_name(f"{plain.name}.gz")
+    compressed = plain.with_name(f"{plain.name}.gz")
+    for file in (plain, compressed):
+        if file.exists():
+            return file
+    sys.exit(f"There is neither {plain} nor {compressed.name} beside it.")
 
 
 def tokenizer_of(corpus, recipe, file):

@@ -8,20 +8,18 @@ as `train.en` and `train.de`, or `train.en.gz` and `train.de.gz`:
 An interrupted run goes on where it was when it is called again. The first steps of a
 large recipe run on a laptop too, with widths and batches scaled down:
 
-    python examples/train_recipe.py wmt14_base --data wmt14 --steps 100 --scale 0.1
+    python examples/train_recipe.py wmt14_base --data wmt14 --test newstest2014 \
+        --steps 100 --scale 0.1 --output models/try
 """
 
 import argparse
-import json
 import math
-import sys
-import time
-from dataclasses import asdict
 from pathlib import Path
 
 import keras
 from parallel_text import read_corpus, tokenizer_of
 from recipes import RECIPES
+from run_log import CurveLog, StopWithoutGain
 
 from keras_transformer import (
     BeamSearch,
@@ -47,7 +45,7 @@ def main():
     if options.bfloat16:
         keras.mixed_precision.set_global_policy("mixed_bfloat16")
     keras.utils.set_random_seed(options.seed)
-    options.output.mkdir(parents=True, exist_ok=True)
+    log = CurveLog(options, recipe)
 
     endings = options.source, options.target
     corpus = read_corpus(options.data, ("train", "val", options.test), endings)
@@ -62,7 +60,7 @@ def main():
     model = Transformer(recipe.vocabulary_size, **recipe.model)
     compile_model(model, recipe, options.jit)
     print(f"{model.count_params():,} parameters, {len(data.train)} batches an epoch")
-    log = fit(model, data, corpus, tokenizer, recipe, options)
+    fit(model, data, corpus, tokenizer, recipe, options, log)
 
     print("Translating the test set ...")
     search = BeamSearch(num_beams=recipe.beam, length_penalty=recipe.alpha)
@@ -71,6 +69,7 @@ def main():
     scores = translator.evaluate(list(corpus.test), tokenize=options.tokenize)
     log.write(test={"set": options.test, **scores.to_dict()})
     print(scores)
+    print(f"All of the run is in {options.output}")
 
 
 def compile_model(model, recipe, jit_compile):
@@ -86,7 +85,7 @@ def compile_model(model, recipe, jit_compile):
     )
 
 
-def fit(model, data, corpus, tokenizer, recipe, options):
+def fit(model, data, corpus, tokenizer, recipe, options, log):
     """Train; an epoch of `fit` is what lies between two weights of the average."""
     batches = len(data.train)
     steps = number_of_steps(recipe, batches, options)
@@ -95,7 +94,7 @@ def fit(model, data, corpus, tokenizer, recipe, options):
     epochs = math.ceil(steps / every)
     averaging = CheckpointAveraging(last=recipe.average_last)
     greedy = Translator(model, tokenizer, search=GreedySearch())
-    log = CurveLog(options, recipe, every)
+    log.every = every
     stop = StopWithoutGain(log, recipe.patience)
     backup = TrainingBackup(options.output / "backup", data=data, averaging=averaging)
     bleu = BleuCallback(
@@ -105,16 +104,17 @@ def fit(model, data, corpus, tokenizer, recipe, options):
         every=options.bleu_every or max(epochs // 20, 1),
         tokenize=options.tokenize,
     )
+    done = backup.restore(model)
+    log.epochs = log.epochs[:done]
     model.fit(
         data.train.repeat(),
         validation_data=data.validation,
         steps_per_epoch=every,
-        epochs=epochs,
-        initial_epoch=backup.restore(model),
+        epochs=done if stop.is_time() else max(epochs, done),
+        initial_epoch=done,
         callbacks=[averaging, bleu, log, stop, backup],
         shuffle=False,  # the data is shuffled anew for each epoch by itself
     )
-    return log
 
 
 def number_of_steps(recipe, batches, options):
@@ -122,70 +122,6 @@ def number_of_steps(recipe, batches, options):
     if options.steps or options.epochs:
         return options.steps or options.epochs * batches
     return recipe.steps or recipe.epochs * batches
-
-
-class CurveLog(keras.callbacks.Callback):
-    """Write settings, and the logs of each epoch, into `log.json`.
-
-    Args:
-        options: the command line.
-        recipe: the `Recipe`.
-        every: steps of an epoch of `fit`.
-    """
-
-    def __init__(self, options, recipe, every):
-        super().__init__()
-        self.file, self.every = options.output / "log.json", every
-        self.settings = {
-            "command": " ".join(sys.argv[1:]),
-            "backend": keras.backend.backend(),
-            "recipe": asdict(recipe),
-        }
-        self.epochs = []
-        if self.file.exists():
-            self.epochs = json.loads(self.file.read_text())["epochs"]
-
-    def on_epoch_begin(self, epoch, logs=None):
-        """Forget what an interrupted run wrote of this epoch."""
-        self.epochs = self.epochs[:epoch]
-        self.start = time.perf_counter()
-
-    def on_epoch_end(self, epoch, logs=None):
-        """Write the logs; the seconds hold validation and its translations."""
-        seconds = round(time.perf_counter() - self.start, 2)
-        place = {"step": (epoch + 1) * self.every, "seconds": seconds}
-        values = {name: round(float(value), 5) for name, value in (logs or {}).items()}
-        self.epochs.append({**place, **values})
-        self.write()
-
-    def write(self, **more):
-        """Write the file anew."""
-        log = {**self.settings, "epochs": self.epochs, **more}
-        self.file.write_text(json.dumps(log, indent=1) + "\n")
-
-
-class StopWithoutGain(keras.callbacks.Callback):
-    """End training when the validation loss has not fallen for some epochs.
-
-    Unlike `keras.callbacks.EarlyStopping` it knows what was before an interruption.
-
-    Args:
-        log: the `CurveLog`, which comes before it.
-        patience: number of epochs, or `None` to do nothing.
-    """
-
-    def __init__(self, log, patience):
-        super().__init__()
-        self.log, self.patience = log, patience
-
-    def on_epoch_end(self, epoch, logs=None):
-        """Look for the lowest loss among all epochs."""
-        losses = [logs["val_loss"] for logs in self.log.epochs]
-        if (
-            self.patience
-            and len(losses) - 1 - losses.index(min(losses)) >= self.patience
-        ):
-            self.model.stop_training = True
 
 
 def parse_options():

@@ -8,6 +8,11 @@ and about one with a small generated corpus, which needs no download and underst
 its own few words only:
 
     python examples/translate.py --corpus toy
+
+Sentence pairs of your own come from a file with a source, a tab and its target on each
+line:
+
+    python examples/translate.py --pairs pairs.tsv
 """
 
 import argparse
@@ -17,6 +22,7 @@ import keras
 
 from keras_transformer import (
     BeamSearch,
+    Corpus,
     SmoothedCrossEntropy,
     TokenAccuracy,
     Transformer,
@@ -24,6 +30,7 @@ from keras_transformer import (
     TranslationPreview,
     Translator,
     corpora,
+    read_pairs,
     train_tokenizer,
 )
 
@@ -59,7 +66,10 @@ def main():
     """Train, evaluate, save, export."""
     options = parse_options()
     size = SIZES[options.corpus]
-    corpus = corpora.tatoeba("es") if options.corpus == "tatoeba" else corpora.toy()
+    corpus = read_corpus(options)
+    examples = SENTENCES[options.corpus]
+    if options.pairs:
+        examples = [source for source, _ in corpus.test[:3]]
     tokenizer = train_tokenizer(corpus.train, size["vocabulary_size"])
     data = TranslationData(corpus, tokenizer, tokens_per_batch=4096, max_length=64)
 
@@ -73,35 +83,44 @@ def main():
         optimizer=keras.optimizers.Adam(rate, beta_2=0.98, epsilon=1e-9),
         loss=SmoothedCrossEntropy(0.1),
         metrics=[TokenAccuracy()],
-        jit_compile=False,
+        jit_compile=False,  # on a GPU Keras would compile each shape of batch anew
     )
     translator = Translator(model, tokenizer, search=BeamSearch(num_beams=4))
     model.fit(
         data.train,
         validation_data=data.validation,
         epochs=options.epochs,
-        callbacks=[TranslationPreview(translator, SENTENCES[options.corpus])],
+        callbacks=[TranslationPreview(translator, examples)],
         shuffle=False,  # the data is shuffled anew for each epoch by itself
     )
+
+    folder = options.output / (options.pairs or Path(FOLDERS[options.corpus])).stem
+    translator.save(folder / "model.translator")
 
     print("Translating held-out sentences ...")
     sources, references = corpus.references("test", max_words=10, limit=600)
     print(translator.evaluate(sources, references))
-    for sentence in SENTENCES[options.corpus]:
+    for sentence in examples:
         print(f"{sentence} -> {translator(sentence)}")
 
-    print("Saving and exporting ...")
-    folder = options.output / FOLDERS[options.corpus]
-    translator.save(folder / "model.translator")
+    print("Exporting ...")
     version = next_version(folder)
     translator.export(version)
     print(f"Saved {folder / 'model.translator'} and the served model {version}")
+
+
+def read_corpus(options):
+    """Read, fetch or generate the sentence pairs."""
+    if options.pairs:
+        return Corpus.from_pairs(read_pairs(options.pairs))
+    return corpora.tatoeba("es") if options.corpus == "tatoeba" else corpora.toy()
 
 
 def parse_options():
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--corpus", choices=list(SIZES), default="tatoeba")
+    parser.add_argument("--pairs", type=Path, help="tsv file to train on instead")
     parser.add_argument("--epochs", type=int, help="passes over the corpus")
     parser.add_argument("--output", type=Path, default=Path("models"))
     options = parser.parse_args()

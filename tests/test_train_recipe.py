@@ -31,7 +31,7 @@ def write(folder):
                 plain.with_name(f"{plain.name}.gz").write_bytes(gzip.compress(text))
 
 
-def run(folder, *arguments):
+def run(folder, *arguments, refused=False):
     result = subprocess.run(
         [
             sys.executable, SCRIPT, "tatoeba_small", "--data", folder, "--target", "es",
@@ -42,6 +42,9 @@ def run(folder, *arguments):
         check=False,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": PACKAGE},
     )  # fmt: skip
+    if refused:
+        assert result.returncode
+        return result.stderr
     assert result.returncode == 0, result.stdout + result.stderr
     return json.loads((folder / "run" / "log.json").read_text())
 
@@ -60,3 +63,12 @@ def test_second_call_goes_on_where_the_first_one_ended(tmp_path):
     assert second["epochs"][1]["val_loss"] < first["epochs"][0]["val_loss"]
     assert "val_bleu" in second["epochs"][1]
     assert (tmp_path / "run" / "model.translator").exists()
+    again = run(tmp_path, "--epochs", "2")
+    assert again["epochs"] == second["epochs"]
+    assert again["test"] == second["test"]
+    error = run(tmp_path, "--epochs", "2", "--seed", "1", refused=True)
+    assert "has a run with another `seed`" in error
+    error = run(tmp_path, "--steps", "1", refused=True)
+    assert f"has a run with {steps} steps" in error
+    (tmp_path / "val.es").unlink()
+    assert "There is neither" in run(tmp_path, "--epochs", "2", refused=True)
