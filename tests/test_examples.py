@@ -1,6 +1,7 @@
 """The examples, with little work to do, as the README calls them."""
 
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -41,3 +42,14 @@ def test_translate_trains_saves_and_exports_what_the_second_script_serves(tmp_pa
         "translate_saved_model.py", served / "1", sentence, "", folder=tmp_path
     )
     assert answer.split("\n")[:2] == [lines[-1].split(" -> ")[1], ""]
+
+
+def test_translate_reads_pairs_of_ones_own(tmp_path, monkeypatch):
+    file = tmp_path / "pairs.tsv"
+    pairs = [(f"source {number}", f"target {number}") for number in range(50)]
+    file.write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
+    monkeypatch.setattr(sys, "argv", ["translate.py", "--pairs", str(file)])
+    script = runpy.run_path(str(EXAMPLES / "translate.py"))
+    corpus = script["read_corpus"](script["parse_options"]())
+    assert sorted(corpus.train + corpus.validation + corpus.test) == sorted(pairs)
+    assert len(corpus.test) > 0
