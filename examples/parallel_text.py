@@ -42,5 +42,7 @@ def tokenizer_of(corpus, recipe, file):
         tokenizer = train_tokenizer(
             corpus.train[::stride], recipe.vocabulary_size, **recipe.tokenizer
         )
-        file.write_bytes(tokenizer.proto)
+        unfinished = file.with_suffix(".unfinished")
+        unfinished.write_bytes(tokenizer.proto)
+        unfinished.replace(file)
     return SentencePieceTokenizer(proto=file.read_bytes())

@@ -34,14 +34,13 @@ class CurveLog(keras.callbacks.Callback):
         if self.file.exists():
             log = json.loads(self.file.read_text())
             self.epochs = log["epochs"]
-            self.check_same({name: log.get(name) for name in self.settings})
+            self.check_same(log)
         self.settings["command"] = " ".join(sys.argv[1:])
-        self.write()
 
     def check_same(self, before):
         """End the program if the folder has a run with other settings."""
         for name, value in self.settings.items():
-            if before[name] != value:
+            if name in before and before[name] != value:
                 sys.exit(
                     f"{self.file.parent} has a run with another `{name}`: give this "
                     f"one an `--output` of its own. Received: {value}, before: "
@@ -70,9 +69,11 @@ class CurveLog(keras.callbacks.Callback):
         self.write()
 
     def write(self, **more):
-        """Write the file anew."""
+        """Write the file anew, as a whole."""
         log = {**self.settings, "epochs": self.epochs, **more}
-        self.file.write_text(json.dumps(log, indent=1) + "\n")
+        unfinished = self.file.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(log, indent=1) + "\n")
+        unfinished.replace(self.file)
 
 
 class StopWithoutGain(keras.callbacks.Callback):

@@ -81,7 +81,7 @@ def compile_model(model, recipe, jit_compile):
         optimizer=keras.optimizers.Adam(rate, beta_2=0.98, epsilon=1e-9),
         loss=SmoothedCrossEntropy(recipe.label_smoothing),
         metrics=[TokenAccuracy()],
-        jit_compile=jit_compile,
+        jit_compile=jit_compile or keras.backend.backend() == "jax",
     )
 
 
@@ -91,7 +91,9 @@ def fit(model, data, corpus, tokenizer, recipe, options, log):
     steps = number_of_steps(recipe, batches, options)
     every = batches if recipe.average_every == "epoch" else recipe.average_every
     every = min(every, steps)
-    epochs = math.ceil(steps / every)
+    if options.steps:  # as many as asked for, in parts of one size
+        every = steps // math.ceil(steps / every)
+    epochs = steps // every
     averaging = CheckpointAveraging(last=recipe.average_last)
     greedy = Translator(model, tokenizer, search=GreedySearch())
     log.every = every
@@ -136,8 +138,9 @@ def parse_options():
     add("--target", default="de", help="ending of the target files")
     add("--test", default="test_2016_flickr", help="name of the test set's files")
     add("--tokenize", default="none", help="sacreBLEU's tokenizer; 13a for raw text")
-    add("--epochs", type=int, help="passes over the corpus, not the recipe's")
-    add("--steps", type=int, help="optimizer steps, not the recipe's")
+    length = parser.add_mutually_exclusive_group().add_argument
+    length("--epochs", type=positive, help="passes over the corpus, not the recipe's")
+    length("--steps", type=positive, help="optimizer steps, not the recipe's")
     add("--scale", type=float, default=1.0, help="factor of widths and batches")
     add("--seed", type=int, default=0)
     add("--bleu-every", type=int, help="epochs between translations of `val`")
@@ -149,6 +152,13 @@ def parse_options():
         Path("models") / f"{options.recipe}-seed{options.seed}"
     )
     return options
+
+
+def positive(text):
+    """Read an integer of at least 1."""
+    if int(text) < 1:
+        raise ValueError
+    return int(text)
 
 
 if __name__ == "__main__":

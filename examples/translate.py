@@ -83,7 +83,8 @@ def main():
         optimizer=keras.optimizers.Adam(rate, beta_2=0.98, epsilon=1e-9),
         loss=SmoothedCrossEntropy(0.1),
         metrics=[TokenAccuracy()],
-        jit_compile=False,  # on a GPU Keras would compile each shape of batch anew
+        # With TensorFlow on a GPU each shape of batch would be compiled anew.
+        jit_compile=keras.backend.backend() == "jax",
     )
     translator = Translator(model, tokenizer, search=BeamSearch(num_beams=4))
     model.fit(

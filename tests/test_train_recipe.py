@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -72,3 +73,15 @@ def test_second_call_goes_on_where_the_first_one_ended(tmp_path):
     assert f"has a run with {steps} steps" in error
     (tmp_path / "val.es").unlink()
     assert "There is neither" in run(tmp_path, "--epochs", "2", refused=True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--steps", "0"], ["--epochs", "x"], ["--steps", "2", "--epochs", "2"]],
+)
+def test_lengths_that_are_none_are_refused(arguments, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    monkeypatch.setattr(sys, "argv", ["x", "wmt14_big", "--data", ".", *arguments])
+    with pytest.raises(SystemExit):
+        runpy.run_path(str(SCRIPT))["parse_options"]()
+    assert f"argument {arguments[-2]}" in capsys.readouterr().err

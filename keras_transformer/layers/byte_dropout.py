@@ -12,11 +12,13 @@ class ByteDropout(keras.layers.Dropout):
     Args:
         rate: share of the values that is dropped in training, in [0, 1).
         seed: integer seed.
-        **kwargs: `name`, `dtype`.
+        **kwargs: as for `keras.layers.Dropout`.
     """
 
     def call(self, inputs, training=False):
         """Drop values if `training`; the shape is that of the inputs."""
         if not training or not self.rate:
             return inputs
+        if self.noise_shape is not None:
+            return super().call(inputs, training=training)
         return byte_dropout(inputs, self.rate, self.seed_generator)

@@ -40,6 +40,8 @@ class HeadProjection(keras.layers.EinsumDense):
         x = ops.matmul(x, kernel)
         if self.bias is not None:
             x = ops.add(x, ops.reshape(self.bias, (-1,)))
+        if self.activation is not None:
+            x = self.activation(x)
         batch, length = ops.shape(inputs)[:2]
         return ops.reshape(x, (batch, length, *self.kernel.shape[self._summed :]))
 

@@ -140,6 +140,7 @@ class Transformer(keras.Model):
             outputs=logits,
             name=name,
         )
+        self.dtype_policy = policy  # Keras scales the loss of a mixed_float16 model
         self.parts, self._policy = parts, policy
         self.pad_id, self.end_id, self.start_id = pad_id, end_id, start_id
 

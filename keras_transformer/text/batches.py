@@ -60,6 +60,11 @@ class Batches:
             self._pairs[chosen.assignment == index] for index in range(len(self.shapes))
         ]
 
+    @property
+    def pairs(self) -> int:
+        """Number of pairs that are dealt."""
+        return len(self._pairs)
+
     def __len__(self) -> int:
         """Gives the number of batches."""
         return sum(self._counts)

@@ -139,6 +139,16 @@ class TranslationData:
         return self._train.padding_share
 
     @property
+    def description(self) -> dict[str, Any]:
+        """What the batches and their order depend on, to tell data apart."""
+        return {
+            "pairs": self._train.pairs,
+            "shapes": [list(shape) for shape in self.shapes],
+            "batches": len(self._train),
+            "seed": self._epochs.seed,
+        }
+
+    @property
     def epoch(self) -> int:
         """Number of the epoch in which the next iteration over `train` begins."""
         return self._epochs.epoch

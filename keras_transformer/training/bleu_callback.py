@@ -111,8 +111,12 @@ class BleuCallback(keras.callbacks.Callback):
             return
         self.best.parent.mkdir(parents=True, exist_ok=True)
         unfinished = self.best.with_name(f".unfinished.{self.best.name}")
-        self.model.save_weights(unfinished)
-        unfinished.replace(self.best)
+        try:
+            self.model.save_weights(unfinished)
+            unfinished.replace(self.best)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
         record = {
             "score": self.best_score,
             "epoch": self.best_epoch,

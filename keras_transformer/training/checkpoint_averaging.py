@@ -64,7 +64,7 @@ class CheckpointAveraging(keras.callbacks.Callback):
             )
         if last is not None:
             last = check_positive_integer("last", last)
-        elif not isinstance(decay, float) or not 0 < decay < 1:
+        elif not isinstance(decay, (float, np.floating)) or not 0 < decay < 1:
             raise ValueError(f"`decay` must be in (0, 1). Received: {decay!r}.")
         self.decay = decay
         self.validate = validate
@@ -73,6 +73,8 @@ class CheckpointAveraging(keras.callbacks.Callback):
         self._clock = TrainingClock(every)
         self._copies = deque(maxlen=last or 1)
         self._own = None  # training's weights while the model holds the average
+        self._held = []  # and the average as the model holds it
+        self._averaged_model = None  # whose weights have been seen
         self._fitting = False
         self._taken = False  # whether this epoch's last weights are in the average
 
@@ -127,10 +129,19 @@ class CheckpointAveraging(keras.callbacks.Callback):
         )
         self._clock.steps = int(arrays["steps"])
         self._own = None
+        self._averaged_model = None  # the next that trains
 
     def on_train_begin(self, logs=None):
-        """Put training's weights back if a validation was broken off."""
+        """Put training's weights back if a validation was broken off.
+
+        Another model than before begins a new average.
+        """
         self._fitting = True
+        if self._averaged_model not in (None, self.model):
+            self._copies.clear()
+            self._own = None
+            self._clock = TrainingClock(self._clock.every)
+        self._averaged_model = self.model
         if self._own is not None and self._holds_average():
             self._swap_out()
         self._own = None
@@ -173,6 +184,11 @@ class CheckpointAveraging(keras.callbacks.Callback):
         self._taken = True
         variables = self.model.trainable_variables
         values = [value.astype("float32") for value in values_of(variables)]
+        if self._copies and len(values) != len(self._copies[0]):
+            raise ValueError(
+                "The model must have as many trainable weights as when they were "
+                f"averaged, {len(self._copies[0])}. Received: {len(values)}."
+            )
         if self.decay is None or not self._copies:
             self._copies.append(values)
             return
@@ -188,11 +204,13 @@ class CheckpointAveraging(keras.callbacks.Callback):
         variables = self.model.trainable_variables
         self._own = values_of(variables)
         assign_values(variables, self._mean())
+        self._held = values_of(variables)
 
     def _swap_out(self):
         assign_values(self.model.trainable_variables, self._own)
-        self._own = None
+        self._own, self._held = None, []
 
     def _holds_average(self):
-        held = values_of(self.model.trainable_variables)
-        return all(map(np.array_equal, held, self._mean()))
+        now = values_of(self.model.trainable_variables)
+        pairs = zip(now, self._held, strict=True)
+        return all(np.array_equal(*pair, equal_nan=True) for pair in pairs)

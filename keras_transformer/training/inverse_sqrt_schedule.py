@@ -18,7 +18,8 @@ class InverseSqrtSchedule(keras.optimizers.schedules.LearningRateSchedule):
     ```
 
     Steps count from 1 as in the paper; step 0, an optimizer's first, has the rate of
-    step 1.
+    step 1. An optimizer with `gradient_accumulation_steps=k` counts each batch as a
+    step: give it `k * warmup_steps`, and `sqrt(k) * scale`.
 
     Args:
         hidden_dim: width of the model, d_model.

@@ -37,7 +37,7 @@ class RDrop(keras.Model):
     """
 
     def __init__(self, model, weight=5.0, *, pad_id=0, name=None, **kwargs):
-        super().__init__(name=name, **kwargs)
+        super().__init__(name=name, dtype=model.dtype_policy, **kwargs)
         self.model = model
         self.weight = check_positive_number("weight", weight)
         self.pad_id = pad_id

@@ -82,7 +82,8 @@ class SmoothedCrossEntropy(keras.losses.Loss):
             weight = ops.cast(sample_weight, "float32")
             if len(weight.shape) == 1:
                 weight = weight[:, None]
-            losses = losses * weight
+            real = real_tokens(labels, self.pad_id)
+            losses = ops.where(real, losses * weight, 0.0)
         if self.reduction in ("none", None):
             return losses
         total = ops.sum(losses)

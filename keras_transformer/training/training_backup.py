@@ -1,15 +1,23 @@
 """Training that goes on where it was interrupted."""
 
-import re
+import logging
+from contextlib import nullcontext
 from pathlib import Path
 
 import keras
+import numpy as np
 
 from keras_transformer.training.array_file import read_arrays, write_arrays
 from keras_transformer.training.training_clock import TrainingClock
-from keras_transformer.training.variable_values import assign_values, values_of
+from keras_transformer.training.variable_values import (
+    assign_values,
+    checked_values,
+    values_of,
+    variables_of,
+)
 
 FILE = "backup.npz"
+logger = logging.getLogger(__name__)
 
 
 class TrainingBackup(keras.callbacks.Callback):
@@ -24,9 +32,14 @@ class TrainingBackup(keras.callbacks.Callback):
     The file holds the model's variables with the states of its seeds, the optimizer's
     with its step (on which a schedule depends), the number of epochs that are done, the
     place in the data, and the averages. It is replaced as a whole. The backup stands
-    last in `callbacks`. What callbacks of other kinds remember is not in it, nor is the
-    order of arrays that `fit` shuffles by itself. On PyTorch a `Dropout` of Keras has a
-    state that can be saved only if it was given a seed, as those of this library are.
+    last in `callbacks`. An epoch that another callback has ended before its last batch
+    begins again, with the batches that come next. Weights with NaN or infinity are not
+    saved: the file stays, and an error is logged.
+
+    What callbacks of other kinds remember is not in the file (`EarlyStopping` counts
+    anew), nor is the order of arrays that `fit` shuffles by itself. On PyTorch a
+    `Dropout` of Keras has a state that can be saved only if it was given a seed, as
+    those of this library are.
 
     For epochs of `fit` that are no epochs of the data give `fit` an endless dataset:
     `fit(data.train.repeat(), steps_per_epoch=1000, ...)`.
@@ -51,6 +64,7 @@ class TrainingBackup(keras.callbacks.Callback):
         self._start = 0  # place in the data at which `fit` began, in batches
         self._epoch = 0
         self._epoch_batches = None  # number of batches of an epoch of `fit`, if known
+        self._saved_steps = None  # the same, in what was restored
 
     def restore(self, model):
         """Give model, data and averaging the states that were saved last.
@@ -63,14 +77,17 @@ class TrainingBackup(keras.callbacks.Callback):
 
         Raises:
             ValueError: if the backup is that of another model, optimizer or data, and
-                nothing has been changed then.
+                nothing has been changed then; if the model is not built or compiled.
         """
-        variables = _variables(model)
-        if not self.path.exists():
-            return 0
+        strategy = getattr(model, "distribute_strategy", None)  # TensorFlow's
+        with nullcontext() if strategy is None else strategy.scope():
+            variables = variables_of(model)
+            return self._restore(variables) if self.path.exists() else 0
+
+    def _restore(self, variables):
         arrays, description = read_arrays(self.path)
         values = {
-            group: _checked(group, members, arrays, description["paths"][group])
+            group: checked_values(group, members, arrays, description["paths"][group])
             for group, members in variables.items()
         }
         self._check_parts(description)
@@ -88,11 +105,13 @@ class TrainingBackup(keras.callbacks.Callback):
         if self.data is not None:
             place = divmod(description["position"], description["batches"])
             self.data.epoch, self.data.batch = place
+        self._saved_steps = description["epoch_steps"]
         return description["epoch"]
 
     def on_train_begin(self, logs=None):
         """Note where the data begin."""
         self._clock = TrainingClock(self._clock.every)
+        self._check_steps(self.params["steps"])
         if self.data is None:
             return
         self._start = self.data.epoch * self._batches() + self.data.batch
@@ -119,15 +138,25 @@ class TrainingBackup(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         """Save."""
         self._clock.end_epoch(epoch)
-        self._save(epoch + 1)
+        steps = self.params["steps"]
+        whole = steps is None or self._clock.epoch_steps >= steps
+        self._save(epoch + 1 if whole else epoch)
 
     def _save(self, done, batch=None):
+        weights = values_of(self.model.trainable_variables)
+        if not all(np.isfinite(weight).all() for weight in weights):
+            logger.error(
+                "%s stays as it is: the weights are not finite after epoch %d.",
+                self.path,
+                self._epoch,
+            )
+            return
         arrays = {}
         if self.averaging is not None:
             self.averaging.check_seen(self._epoch, batch)
             state = self.averaging.get_state()
             arrays = {f"averaging.{name}": array for name, array in state.items()}
-        variables = _variables(self.model)
+        variables = variables_of(self.model)
         for group, members in variables.items():
             for place, value in enumerate(values_of(members)):
                 arrays[f"{group}.{place}"] = value
@@ -139,6 +168,8 @@ class TrainingBackup(keras.callbacks.Callback):
             },
             "averaging": self.averaging is not None,
             "batches": self._batches(),
+            "data": self._data(),
+            "epoch_steps": self.params["steps"],
             "position": self._start + self._clock.steps,
         }
         write_arrays(self.path, arrays, description)
@@ -147,11 +178,22 @@ class TrainingBackup(keras.callbacks.Callback):
         """Number of batches of an epoch of the data, `None` without any."""
         return None if self.data is None else int(self.data.train.cardinality())
 
+    def _data(self):
+        return None if self.data is None else self.data.description
+
+    def _check_steps(self, steps):
+        saved, self._saved_steps = self._saved_steps, None
+        if None not in (saved, steps) and saved != steps:
+            raise ValueError(
+                "An epoch of `fit` must have as many steps as when the backup was "
+                f"saved, {saved}. Received: {steps}."
+            )
+
     def _check_parts(self, description):
         given = self.averaging is not None
         for name, saved, now in (
             ("averaging", description["averaging"], given),
-            ("data", description["batches"], self._batches()),
+            ("data", description["data"], self._data()),
         ):
             if saved != now:
                 what = "batches" if name == "data" else "an average"
@@ -159,37 +201,3 @@ class TrainingBackup(keras.callbacks.Callback):
                     f"`{name}` must be as it was when `{self.path}` was saved, with "
                     f"{what}: {saved}. Received: {now}."
                 )
-
-
-def _variables(model):
-    """All variables of a model and of its optimizer."""
-    if getattr(model, "optimizer", None) is None:
-        raise ValueError("`model` must be compiled with an optimizer. Received: none.")
-    if not model.optimizer.built:
-        model.optimizer.build(model.trainable_variables)
-    return {"model": model.variables, "optimizer": model.optimizer.variables}
-
-
-def _checked(group, variables, arrays, paths):
-    """Return the saved values of variables, if they are the same variables."""
-    saved = [
-        (path, arrays[f"{group}.{place}"].shape) for place, path in enumerate(paths)
-    ]
-    now = [(variable.path, tuple(variable.shape)) for variable in variables]
-    for one, other in zip(saved, now, strict=False):
-        if (_unnumbered(one[0]), one[1]) != (_unnumbered(other[0]), other[1]):
-            raise ValueError(
-                f"The {group} must have the variables that were saved. "
-                f"Received: {other[0]} of shape {other[1]} for {one[0]} of {one[1]}."
-            )
-    if len(saved) != len(now):
-        raise ValueError(
-            f"The {group} must have the {len(saved)} variables that were saved. "
-            f"Received: {len(now)}."
-        )
-    return [arrays[f"{group}.{place}"] for place in range(len(saved))]
-
-
-def _unnumbered(path):
-    """A path without the numbers by which Keras tells objects of a name apart."""
-    return re.sub(r"_\d+", "", path)

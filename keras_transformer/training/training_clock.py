@@ -29,6 +29,11 @@ class TrainingClock:
         self._epoch = 0
         self._before = 0
 
+    @property
+    def epoch_steps(self):
+        """Number of batches of this epoch that have ended."""
+        return self.steps - self._before
+
     def begin_epoch(self, epoch):
         """Note that an epoch begins."""
         self._epoch = epoch

@@ -61,3 +61,10 @@ def test_layer():
     again = ByteDropout.from_config(layer.get_config())
     np.testing.assert_array_equal(array_of(again(x, training=True)), first)
     np.testing.assert_array_equal(array_of(ByteDropout(0.0)(x, training=True)), x)
+
+
+def test_a_shape_of_the_noise_is_kept_as_in_keras():
+    layer, x = ByteDropout(0.5, noise_shape=(8, 1, 6), seed=1), np.ones((8, 5, 6))
+    kept = array_of(layer(x.astype("float32"), training=True)) > 0
+    assert (kept == kept[:, :1]).all()
+    assert 0 < kept.mean() < 1

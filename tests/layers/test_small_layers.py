@@ -73,6 +73,15 @@ def test_head_projection_equals_einsum(bias):
     assert_close(into(X), plain(X))
 
 
+def test_head_projection_with_an_activation():
+    layer = HeadProjection(
+        "abc,cde->abde", output_shape=(None, 2, 3), activation="relu"
+    )
+    heads = layer(X)
+    expected = np.maximum(np.einsum("abc,cde->abde", X, array_of(layer.kernel)), 0)
+    assert_close(heads, expected)
+
+
 def test_head_projection_uses_the_matrix_that_is_held():
     one, other = (
         HeadProjection("abc,cde->abde", output_shape=(None, 2, 3)) for _ in "12"

@@ -7,6 +7,7 @@ import pytest
 from keras_transformer import (
     InverseSqrtSchedule,
     Perplexity,
+    RDrop,
     SmoothedCrossEntropy,
     TokenAccuracy,
 )
@@ -57,6 +58,15 @@ def test_mixed_precision(policy):
         assert np.isfinite(array_of(weight)).all(), weight.path
     logits = array_of(model(INPUTS))
     assert np.isfinite(logits).all()
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_losses_of_a_float16_model_are_scaled_whatever_the_global_policy(wrapped):
+    model = small_transformer(dtype="mixed_float16")
+    model = RDrop(model) if wrapped else model
+    model.compile("adam", SmoothedCrossEntropy())
+    assert isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
+    assert keras.config.dtype_policy().name == "float32"
 
 
 def test_evaluate_and_predict_agree():

@@ -41,7 +41,7 @@ class InterruptAt(keras.callbacks.Callback):
             raise Interruption
 
 
-def letter_data(pairs=90):
+def letter_data(pairs=90, seed=0):
     """Batches of one shape, shuffled."""
     rng = np.random.default_rng(4)
     words = [
@@ -49,7 +49,7 @@ def letter_data(pairs=90):
         for length in rng.integers(2, 8, pairs)
     ]
     return TranslationData(
-        words, Letters(), tokens_per_batch=200, max_length=10, max_shapes=1
+        words, Letters(), tokens_per_batch=200, max_length=10, max_shapes=1, seed=seed
     )
 
 

@@ -5,6 +5,7 @@ A script of its own: TensorFlow splits its CPU in two only before anything has r
 
 import json
 import sys
+import tempfile
 
 import numpy as np
 import tensorflow as tf
@@ -20,6 +21,7 @@ from keras_transformer import (  # noqa: E402
     RDrop,
     SmoothedCrossEntropy,
     TokenAccuracy,
+    TrainingBackup,
     Transformer,
 )
 
@@ -90,6 +92,27 @@ def trained(strategy, make, lengths, batch_size):
     return before, model.get_weights(), logs.history
 
 
+def resumed(strategy):
+    """Train with a backup, and compare weights with a new model that goes on."""
+    inputs, labels = data([7, 1, 6, 2])
+    options = {"batch_size": 4, "shuffle": False, "verbose": 0}
+    with tempfile.TemporaryDirectory() as folder:
+        models = []
+        for _ in range(2):
+            with strategy.scope():
+                model = transformer()
+            backup = TrainingBackup(folder)
+            done = backup.restore(model)  # outside of the scope
+            models.append(model)
+            if not done:
+                model.fit(inputs, labels, epochs=2, callbacks=[backup], **options)
+    return {
+        "done": done,
+        "difference": farthest(*(model.get_weights() for model in models)),
+        "iterations": [int(model.optimizer.iterations.numpy()) for model in models],
+    }
+
+
 def farthest(these, those):
     """Return the largest difference, NaN where there is one."""
     pairs = zip(these, those, strict=True)
@@ -98,7 +121,7 @@ def farthest(these, those):
 
 def main():
     replicas = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-    results = {}
+    results = {"backup": resumed(replicas)}
     cases = [(transformer, name, case) for name, case in CASES.items()]
     cases += [(r_drop, f"R-Drop, {name}", case) for name, case in CASES.items()]
     for make, name, case in cases:

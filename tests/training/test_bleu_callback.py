@@ -145,6 +145,10 @@ def test_an_interrupted_save_leaves_the_old_file(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         tiny_fit(BleuCallback(scripted(GOOD), PAIRS, best=best), epochs=1)
     assert best.read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {
+        best.name,
+        f"{best.name}.json",
+    }
 
 
 def test_the_average_translates_and_is_saved(tmp_path):

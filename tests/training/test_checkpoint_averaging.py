@@ -28,13 +28,13 @@ class Record(keras.callbacks.Callback):
         self.validations.append(self.model.get_weights())
 
 
-def small_model(**options):
+def small_model(dtype=None, **options):
     model = keras.Sequential(
         [
-            keras.layers.Dense(4, activation="tanh"),
-            keras.layers.BatchNormalization(),
+            keras.layers.Dense(4, activation="tanh", dtype=dtype),
+            keras.layers.BatchNormalization(dtype=dtype),
             keras.layers.Dropout(0.2),
-            keras.layers.Dense(2),
+            keras.layers.Dense(2, dtype=dtype),
         ]
     )
     model.build((None, 3))
@@ -177,7 +177,8 @@ def test_averaged_gives_the_average_and_takes_it_back():
     assert_same(trainable(look.inside), mean(record.epochs[1:]))
 
 
-def test_a_validation_that_is_broken_off_leaves_no_trace_in_the_next_fit():
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_validation_that_is_broken_off_leaves_no_trace_in_the_next_fit(dtype):
     class Break(Record):
         def on_test_batch_begin(self, batch, logs=None):
             super().on_test_batch_begin(batch)
@@ -187,14 +188,34 @@ def test_a_validation_that_is_broken_off_leaves_no_trace_in_the_next_fit():
         def on_train_batch_begin(self, batch, logs=None):
             self.steps.append(self.model.get_weights())
 
-    averaging, model = CheckpointAveraging(decay=0.5), small_model()
+    averaging, model = CheckpointAveraging(decay=0.5), small_model(dtype=dtype)
     broken, begin = Break(), Begin()
+    tolerance = 1e-6 if dtype == "float32" else 1e-2
     options = {"verbose": 0, "validation_data": (X, Y)}
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y, callbacks=[averaging, broken], **options)
-    assert_same(trainable(model.get_weights()), decayed(broken.steps, 0.5))
+    average = decayed(broken.steps, 0.5)
+    assert_same(trainable(model.get_weights()), average, tolerance)
     model.fit(X, Y, callbacks=[averaging, begin], verbose=0)
     assert_same(trainable(begin.steps[0]), trainable(broken.steps[-1]), tolerance=0)
+
+
+def test_another_model_begins_another_average():
+    averaging = CheckpointAveraging(3)
+    fit(averaging, epochs=2)
+    model, record, _ = fit(averaging, epochs=2)
+    assert_same(trainable(model.get_weights()), mean(record.epochs))
+    fit(averaging, epochs=1, model=model)  # goes on, and has three weights then
+    assert len(averaging.get_state()["0"]) == 3
+
+
+def test_fewer_weights_than_before_are_refused():
+    averaging = CheckpointAveraging(2)
+    model, _, _ = fit(averaging, epochs=1)
+    model.layers[0].trainable = False
+    model.compile("sgd", "mse", jit_compile=False)
+    with pytest.raises(ValueError, match=r"as many trainable .* 6. Received: 4"):
+        fit(averaging, epochs=1, model=model)
 
 
 def test_state_goes_on_elsewhere():
@@ -221,6 +242,10 @@ def test_mixed_precision_is_averaged_in_float32():
     arrays = averaging.get_state()
     assert {arrays["0"].dtype, arrays["1"].dtype} == {np.dtype("float32")}
     assert model.trainable_variables[0].dtype == "bfloat16"
+
+
+def test_decay_of_numpy():
+    assert CheckpointAveraging(decay=np.float32(0.5)).decay == 0.5
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,11 @@ def test_padding_alone_changes_nothing(results, kind):
     assert found["difference"] == 0
 
 
+def test_a_backup_is_restored_on_replicas(results):
+    found = results["backup"]
+    assert found == {"done": 2, "difference": 0, "iterations": [2, 2]}
+
+
 @pytest.mark.parametrize("case", ["uneven padding", "replica of padding"])
 def test_logs_are_those_of_one_device(results, case):
     alone, together = results[case]["logs"]

@@ -61,6 +61,19 @@ def test_sample_weights(shape):
     assert float(found) == pytest.approx(expected, rel=1e-5)
 
 
+def test_a_weight_at_padding_does_not_count():
+    weight = RNG.random((3, 5)).astype("float32")
+    loss = SmoothedCrossEntropy(0.1)
+    expected = float(loss(LABELS, LOGITS, sample_weight=weight))
+    weight[LABELS == 0] = float("nan")
+    found, (gradient,) = (
+        loss(LABELS, LOGITS, sample_weight=weight),
+        gradients(lambda x: loss(LABELS, x, sample_weight=weight), LOGITS),
+    )
+    assert float(found) == pytest.approx(expected)
+    assert np.isfinite(gradient).all()
+
+
 @each_smoothing
 @pytest.mark.parametrize("weighted", [False, True])
 def test_gradient_equals_finite_differences(smoothing, weighted):

@@ -188,13 +188,68 @@ def test_another_model_optimizer_or_data_is_refused(tmp_path):
         backup.restore(model)
     for one, other in zip(state_of(model)["model"], before, strict=True):
         np.testing.assert_array_equal(one, other)
-    with pytest.raises(ValueError, match=r"`data` must be as .* Received: \d+"):
+    with pytest.raises(ValueError, match=r"`data` must be as .*None. Received: \{"):
         TrainingBackup(tmp_path, data=letter_data()).restore(letter_model())
     averaging = CheckpointAveraging(2)
     with pytest.raises(ValueError, match=r"`averaging` must be as .* Received: True"):
         TrainingBackup(tmp_path, averaging=averaging).restore(letter_model())
+    unbuilt = keras.Sequential([keras.layers.Dense(1)])
     with pytest.raises(ValueError, match="`model` must be compiled"):
-        backup.restore(keras.Sequential([keras.layers.Dense(1)]))
+        backup.restore(unbuilt)
+    unbuilt.compile("sgd", "mse")
+    with pytest.raises(ValueError, match=r"`model` must be built .* built=False"):
+        backup.restore(unbuilt)
+    unbuilt.fit(np.ones((2, 3)), np.ones((2, 1)), verbose=0)  # nothing was spoilt
+
+
+def test_another_order_of_the_data_and_other_epochs_are_refused(tmp_path):
+    model, data = letter_model(), letter_data()
+    options = {"epochs": 1, "steps_per_epoch": 2}
+    fit(model, data.train, [TrainingBackup(tmp_path, data=data)], **options)
+    with pytest.raises(ValueError, match=r"`data` must be .*'seed': 0.*'seed': 5"):
+        TrainingBackup(tmp_path, data=letter_data(seed=5)).restore(letter_model())
+    data = letter_data()
+    backup = TrainingBackup(tmp_path, data=data)
+    options = {"epochs": 2, "initial_epoch": backup.restore(model)}
+    with pytest.raises(ValueError, match=r"as many steps .* 2. Received: 3"):
+        fit(model, data.train, [backup], steps_per_epoch=3, **options)
+
+
+class StopAt(keras.callbacks.Callback):
+    """Ask `fit` to stop after a batch, as callbacks with a time limit do."""
+
+    def __init__(self, batch):
+        super().__init__()
+        self.batch = batch
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.model.stop_training |= batch == self.batch
+
+
+def test_an_epoch_that_a_callback_ends_early_is_not_done(tmp_path):
+    model, data = letter_model(), letter_data()
+    fit(model, data.train, [StopAt(2), TrainingBackup(tmp_path, data=data)], epochs=9)
+    model, data = letter_model(7), letter_data()
+    backup = TrainingBackup(tmp_path, data=data)
+    assert backup.restore(model) == 0
+    assert (data.epoch, data.batch) == (0, 3)
+    fit(model, data.train, [backup], epochs=1)
+    expected, data = letter_model(), letter_data()
+    steps = 3 + int(data.train.cardinality())
+    fit(expected, data.train.repeat(), [], epochs=1, steps_per_epoch=steps)
+    assert_same_state(state_of(model), state_of(expected))
+
+
+def test_weights_that_are_not_finite_do_not_replace_a_backup(tmp_path, caplog):
+    model, data = letter_model(), letter_data()
+    backup = TrainingBackup(tmp_path, data=data)
+    fit(model, data.train, [backup], epochs=1)
+    before = backup.path.read_bytes()
+    weights = model.get_weights()
+    model.set_weights([weights[0] * np.inf, *weights[1:]])
+    fit(model, data.train, [backup], epochs=2, initial_epoch=1)
+    assert backup.path.read_bytes() == before
+    assert "weights are not finite after epoch 1" in caplog.text
 
 
 def test_the_average_must_have_seen_the_epoch(tmp_path):
