@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from keras_transformer import GreedySearch, Sampling, Translator
-from keras_transformer.export import export_saved_model
+from keras_transformer.export import check, export_saved_model
 from keras_transformer.export.warm_up import WARM_UP
 from tests.translators import (
     sentences,
@@ -288,3 +288,33 @@ def test_a_model_trained_on_jax_is_exported_on_tensorflow(tmp_path):
     translator.export(tmp_path / "1", warm_up=[["Hello."]])
     loaded = tf.saved_model.load(str(tmp_path / "1"))
     assert translate(loaded, sentences(3))[0] == expected
+
+
+def test_the_check_finds_nothing_a_server_would_refuse(served):
+    report = check(served[1].parent)
+    assert report.problems == []
+    tensors = {
+        name: [*map(str, signature.inputs), *map(str, signature.outputs)]
+        for name, signature in report.signatures.items()
+    }
+    assert tensors == {
+        "serving_default": [
+            "text: string (batch,)",
+            "score: float32 (batch,)",
+            "translation: string (batch,)",
+        ],
+        "translate_ids": [
+            "source_ids: int32 (batch, ?)",
+            "ids: int32 (batch, ?)",
+            "score: float32 (batch,)",
+        ],
+        "score": [
+            "text: string (batch,)",
+            "translation: string (batch,)",
+            "length: int32 (batch,)",
+            "log_probability: float32 (batch,)",
+        ],
+    }
+    assert list(report.operations) == ["TensorFlow", "TensorFlow Text"]
+    assert len(report.warm_up) == 2
+    assert report.weight_bytes > 0.9 * 4 * served[0].model.count_params()
