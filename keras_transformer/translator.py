@@ -281,7 +281,7 @@ class Translator:
 
         Args:
             path: folder to make, `models/es/1` for a server of `models/es`.
-            **options: `search`, `max_length` and `warm_up`.
+            **options: `search`, `max_length`, `max_source_length` and `warm_up`.
         """
         options = {"search": self.search, "max_length": self.max_length, **options}
         tokenizers = self.tokenizer, self.target_tokenizer

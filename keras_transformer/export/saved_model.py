@@ -24,6 +24,7 @@ def export_saved_model(
     *,
     search,
     max_length=256,
+    max_source_length=1024,
     warm_up=WARM_UP_TEXTS,
 ):
     """Write a SavedModel that translates text, for TensorFlow Serving.
@@ -46,7 +47,11 @@ def export_saved_model(
         tokenizer: SentencePiece tokenizer of the source.
         target_tokenizer: tokenizer of the target, if it is another.
         search: the search of the text and id signatures.
-        max_length: largest number of target positions; bounds the work of a request.
+        max_length: largest number of target positions.
+        max_source_length: largest number of source positions, its end included, and of
+            positions of a translation to score. With `max_length` it bounds the work
+            of a request: a longer text gets a blank translation of the score -inf, and
+            nothing is computed for it.
         warm_up: requests that the server answers before others, a list of lists of
             strings. They are answered here first. Empty for none.
 
@@ -55,7 +60,7 @@ def export_saved_model(
         RuntimeError: on another backend than TensorFlow.
         ValueError: for a tokenizer without a SentencePiece model, a sampling search
             without a seed, warm-up requests that are no lists of strings, or a
-            `max_length` below 1.
+            length below 1.
     """
     path = Path(path)
     if path.exists():
@@ -78,7 +83,12 @@ def export_saved_model(
         )
     tf = require("tensorflow", "export")
     functions = ServingFunctions(
-        model, tokenizer, target_tokenizer or tokenizer, search, max_length
+        model,
+        tokenizer,
+        target_tokenizer or tokenizer,
+        search,
+        max_length,
+        check_positive_integer("max_source_length", max_source_length),
     )
     module = tf.Module()
     module.variables_of_model = [variable.value for variable in model.variables]

@@ -1,5 +1,7 @@
 """The functions of an exported translator, as TensorFlow graphs."""
 
+import math
+
 import keras
 
 from keras_transformer.decoding.length_limit import capacities, target_limit
@@ -19,12 +21,16 @@ class ServingFunctions:
         target_tokenizer: SentencePiece tokenizer of the target.
         search: a search.
         max_length: largest number of target positions.
+        max_source_length: largest number of source positions, and of positions of a
+            target to score. For longer ones nothing is computed.
 
     Raises:
         RuntimeError: on another backend than TensorFlow.
     """
 
-    def __init__(self, model, tokenizer, target_tokenizer, search, max_length):
+    def __init__(
+        self, model, tokenizer, target_tokenizer, search, max_length, max_source_length
+    ):
         if keras.backend.backend() != "tensorflow":
             raise RuntimeError(
                 "Export runs on the TensorFlow backend. Save the translator, then load "
@@ -37,6 +43,7 @@ class ServingFunctions:
         self.source = GraphTokenizer(tokenizer, **ids)
         self.target = GraphTokenizer(target_tokenizer, **ids)
         self.max_length = max_length
+        self.max_source_length = max_source_length
         self.capacities = capacities(max_length)
         self.generators = [
             SequenceGenerator(model, search, max_length, capacity=capacity)
@@ -47,15 +54,26 @@ class ServingFunctions:
     def translate(self, text):
         """Strings (batch,) to the best translation and its score, each (batch,)."""
         tf = self.tf
-        source_ids, blank = self.source.source(text)
-        best = self.translate_ids(source_ids)
-        return {
-            "translation": tf.where(blank, "", self.target.strings(best["ids"])),
-            "score": tf.where(blank, 0.0, best["score"]),
-        }
+        source_ids, blank, too_long = self.source.source(text, self.max_source_length)
+        ids, scores = self._search(source_ids)
+        texts = tf.where(blank | too_long, "", self.target.strings(ids))
+        scores = tf.where(too_long, -math.inf, tf.where(blank, 0.0, scores))
+        return {"translation": texts, "score": scores}
 
     def translate_ids(self, source_ids):
         """Ids (batch, source) to the best target's ids (batch, target) and score."""
+        tf, most = self.tf, self.max_source_length
+        pad, start = self.model.pad_id, self.model.start_id
+        too_long = tf.reduce_any(source_ids[:, most:] != pad, axis=1)
+        source_ids = tf.where(too_long[:, None], pad, source_ids)[:, :most]
+        ids, scores = self._search(source_ids)
+        none = tf.concat([[start], tf.fill([tf.shape(ids)[1] - 1], pad)], axis=0)
+        return {
+            "ids": tf.where(too_long[:, None], none, ids),
+            "score": tf.where(too_long, -math.inf, scores),
+        }
+
+    def _search(self, source_ids):
         tf = self.tf
         real = tf.cast(source_ids != self.model.pad_id, tf.int32)
         longest = tf.reduce_max(tf.reduce_sum(real, axis=1, keepdims=True))
@@ -64,8 +82,7 @@ class ServingFunctions:
         branches = [
             self._branch(generator, source_ids) for generator in self.generators
         ]
-        ids, score = tf.switch_case(tf.argmax(fits, output_type=tf.int32), branches)
-        return {"ids": ids, "score": score}
+        return tf.switch_case(tf.argmax(fits, output_type=tf.int32), branches)
 
     def _branch(self, generator, source_ids):
         def run():
@@ -79,13 +96,18 @@ class ServingFunctions:
 
     def score(self, text, translation):
         """Strings (batch,) and their translations to log-probabilities (batch,)."""
-        source_ids, _ = self.source.source(text)
-        target_ids, labels = self.target.target(translation)
+        tf, most = self.tf, self.max_source_length
+        source_ids, _, too_long = self.source.source(text, most)
+        target_ids, labels, too_long_target = self.target.target(translation, most)
         scored = self.scorer(
             {"source_ids": source_ids, "target_ids": target_ids, "labels": labels},
             training=False,
         )
-        return {"log_probability": scored["log_probs"], "length": scored["lengths"]}
+        none = too_long | too_long_target
+        return {
+            "log_probability": tf.where(none, -math.inf, scored["log_probs"]),
+            "length": scored["lengths"],
+        }
 
     def signatures(self):
         """Return concrete functions by signature name."""

@@ -36,24 +36,34 @@ class GraphTokenizer:
             model=proto, out_type=self._tf.int32, add_bos=False, add_eos=False
         )
 
-    def source(self, strings):
+    def source(self, strings, max_length):
         """Turn strings (batch,) into padded ids (batch, length) with their end.
 
-        Returns:
-            The ids, and a boolean tensor (batch,), True for blank strings and those
-            without tokens.
-        """
-        ragged = self.pieces.tokenize(strings)
-        padded = self._close(ragged)
-        blank = self._tf.strings.regex_full_match(strings, BLANK)
-        return padded, blank | (ragged.row_lengths() == 0)
+        Args:
+            strings: string tensor (batch,).
+            max_length: most positions of a row, its end included. A longer text
+                becomes a row of its end alone, so that it costs nothing.
 
-    def target(self, strings):
-        """Turn strings (batch,) into target ids and labels, each (batch, length)."""
-        labels = self._close(self.pieces.tokenize(strings))
+        Returns:
+            The ids, and two boolean tensors (batch,): True for blank strings and those
+            without tokens, and True for those that are too long.
+        """
+        ragged, too_long = self._limited(strings, max_length)
+        blank = self._tf.strings.regex_full_match(strings, BLANK)
+        empty = (ragged.row_lengths() == 0) & ~too_long
+        return self._close(ragged), blank | empty, too_long
+
+    def target(self, strings, max_length):
+        """Turn strings (batch,) into target ids and labels, each (batch, length).
+
+        Returns:
+            The ids, the labels, and True for those that are too long, as for a source.
+        """
+        ragged, too_long = self._limited(strings, max_length)
+        labels = self._close(ragged)
         start = self._tf.fill([self._tf.shape(labels)[0], 1], self.ids["start"])
         targets = self._tf.where(labels == self.ids["end"], self.ids["pad"], labels)
-        return self._tf.concat([start, targets[:, :-1]], axis=1), labels
+        return self._tf.concat([start, targets[:, :-1]], axis=1), labels, too_long
 
     def strings(self, ids):
         """Turn ids (batch, length) into strings (batch,), special ids left out."""
@@ -61,6 +71,17 @@ class GraphTokenizer:
         special = tf.constant(list(self.ids.values()), "int32")
         keep = tf.reduce_all(ids[..., None] != special, axis=-1)
         return self.pieces.detokenize(tf.ragged.boolean_mask(ids, keep))
+
+    def _limited(self, strings, max_length):
+        tf = self._tf
+        ragged = self.pieces.tokenize(strings)
+        lengths = ragged.row_lengths()
+        too_long = lengths >= max_length  # the end comes on top
+        kept = tf.gather(~too_long, ragged.value_rowids())
+        return tf.RaggedTensor.from_row_lengths(
+            tf.boolean_mask(ragged.values, kept),
+            tf.where(too_long, tf.zeros_like(lengths), lengths),
+        ), too_long
 
     def _close(self, ragged):
         tf = self._tf

@@ -318,3 +318,45 @@ def test_the_check_finds_nothing_a_server_would_refuse(served):
     assert list(report.operations) == ["TensorFlow", "TensorFlow Text"]
     assert len(report.warm_up) == 2
     assert report.weight_bytes > 0.9 * 4 * served[0].model.count_params()
+
+
+def test_what_is_longer_than_the_limit_costs_nothing(tmp_path):
+    import tensorflow as tf
+
+    translator = small_translator(max_length=20)
+    lines = sentences(3)
+    lengths = [len(ids) + 1 for ids in translator.tokenizer.tokenize(lines)]
+    limit = max(lengths)
+    translator.export(tmp_path / "1", max_source_length=limit)
+    loaded = tf.saved_model.load(str(tmp_path / "1"))
+    long = " ".join(lines) + " and more"
+    texts, scores = translate(loaded, [long, *lines, ""])
+    assert texts == ["", *translator(lines), ""]
+    assert scores[0] == -np.inf
+    assert scores[-1] == 0
+    assert np.isfinite(scores[1:]).all()
+    assert translate(loaded, [long * 20_000])[1] == [-np.inf]  # a megabyte
+
+    width = limit + 5
+    ids = np.zeros((2, width), "int32")
+    ids[0] = 7
+    ids[1, : limit - 1], ids[1, limit - 1] = 7, 1
+    found = loaded.signatures["translate_ids"](source_ids=tf.constant(ids))
+    alone = loaded.signatures["translate_ids"](source_ids=tf.constant(ids[1:, :limit]))
+    assert found["score"].numpy()[0] == -np.inf
+    assert found["ids"].numpy()[0].tolist() == [2] + [0] * (found["ids"].shape[1] - 1)
+    np.testing.assert_array_equal(found["ids"][1:], alone["ids"])
+
+    score = loaded.signatures["score"]
+    text, translation = [lines[0], long, lines[0]], [lines[1], lines[1], long]
+    found = score(text=tf.constant(text), translation=tf.constant(translation))
+    expected = translator.score(lines[:1], lines[1:2])
+    np.testing.assert_allclose(found["log_probability"][0], expected[0], rtol=1e-4)
+    assert found["log_probability"].numpy()[1:].tolist() == [-np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("length", [0, 2.5, None])
+def test_a_wrong_limit_is_refused(tmp_path, length):
+    with pytest.raises((ValueError, TypeError), match="`max_source_length`"):
+        small_translator().export(tmp_path / "1", max_source_length=length)
+    assert not (tmp_path / "1").exists()
