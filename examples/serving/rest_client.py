@@ -2,7 +2,7 @@
 
 With Python's standard library alone:
 
-    python examples/rest_client.py "Where is the station?" "Thank you."
+    python examples/serving/rest_client.py "Where is the station?" "Thank you."
 """
 
 import argparse

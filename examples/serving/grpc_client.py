@@ -2,7 +2,7 @@
 
 It needs TensorFlow Serving's messages: pip install ".[serving]"
 
-    python examples/grpc_client.py "Where is the station?" "Thank you."
+    python examples/serving/grpc_client.py "Where is the station?" "Thank you."
 """
 
 import argparse
