@@ -149,7 +149,7 @@ class Translator:
 
         Args:
             sentences: a list of strings.
-            n: number of translations; the search's own if not given.
+            n: number of translations, `n_best` of the search; its own if not given.
 
         Returns:
             For each sentence a list of `Hypothesis`, the best first; fewer than `n`
@@ -302,14 +302,7 @@ class Translator:
         return {**self.__dict__, "_generators": {}, "_scorer": None}
 
     def _search_for(self, n):
-        config = self.search.get_config()
-        if n is None or n == config.get("n_best", 1):
-            return self.search
-        if "n_best" not in config:
-            raise ValueError(
-                f"`n` must be 1 with {type(self.search).__name__}. Received: {n}."
-            )
-        return type(self.search).from_config({**config, "n_best": n})
+        return self.search if n is None else self.search.with_n_best(n)
 
     def _decode(self, ids):
         return decode_texts(ids, self.target_tokenizer)

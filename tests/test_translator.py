@@ -209,7 +209,7 @@ def test_wrong_types_are_named():
         translator(3)
     with pytest.raises(ValueError, match=r"same length.*2 and 1"):
         translator.score(["a", "b"], ["c"])
-    with pytest.raises(ValueError, match="`n` must be 1 with GreedySearch"):
+    with pytest.raises(ValueError, match="`n_best` must be 1 with GreedySearch"):
         small_translator(search=GreedySearch()).n_best(["a"], 2)
 
 

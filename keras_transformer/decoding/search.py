@@ -117,6 +117,21 @@ class Search(abc.ABC):
     def _search(self, step, prompt):
         """Runs the loop: a `StepFunction` and a `Prompt` to a `SearchResult`."""
 
+    def with_n_best(self, n_best):
+        """Return this search, or one like it that gives `n_best` hypotheses.
+
+        Raises:
+            ValueError: for a number that it cannot give.
+        """
+        config = self.get_config()
+        if n_best == config.get("n_best", 1):
+            return self
+        if "n_best" not in config:
+            raise ValueError(
+                f"`n_best` must be 1 with {type(self).__name__}. Received: {n_best}."
+            )
+        return type(self).from_config({**config, "n_best": n_best})
+
     def get_config(self):
         """The options as plain values."""
         return {

@@ -25,6 +25,7 @@ def export_saved_model(
     search,
     max_length=256,
     max_source_length=1024,
+    n_best=0,
     warm_up=WARM_UP_TEXTS,
 ):
     """Write a SavedModel that translates text, for TensorFlow Serving.
@@ -35,6 +36,8 @@ def export_saved_model(
       `score` float32 (batch,).
     - `translate_ids`: `source_ids` int32 (batch, source), each row with its end and
       padding, to `ids` int32 (batch, target) and `score`. Core operations only.
+    - `n_best`, if asked for: `text` to `translation` string (batch, n) and `score`
+      float32 (batch, n), the best first; blank and -inf where no more were found.
     - `score`: `text` and `translation` string (batch,) to `log_probability` float32
       (batch,) and `length` int32 (batch,).
 
@@ -52,6 +55,8 @@ def export_saved_model(
             positions of a translation to score. With `max_length` it bounds the work
             of a request: a longer text gets a blank translation of the score -inf, and
             nothing is computed for it.
+        n_best: number of translations of the signature `n_best`; 0 for no such one,
+            since it adds to the graph. At most the beams of a beam search.
         warm_up: requests that the server answers before others, a list of lists of
             strings. They are answered here first. Empty for none.
 
@@ -89,6 +94,7 @@ def export_saved_model(
         search,
         max_length,
         check_positive_integer("max_source_length", max_source_length),
+        n_best and check_positive_integer("n_best", n_best),
     )
     module = tf.Module()
     module.variables_of_model = [variable.value for variable in model.variables]

@@ -360,3 +360,35 @@ def test_a_wrong_limit_is_refused(tmp_path, length):
     with pytest.raises((ValueError, TypeError), match="`max_source_length`"):
         small_translator().export(tmp_path / "1", max_source_length=length)
     assert not (tmp_path / "1").exists()
+
+
+def test_the_n_best_signature_equals_the_translator(tmp_path):
+    import tensorflow as tf
+
+    translator = small_translator(max_length=20)
+    translator.export(tmp_path / "1", n_best=3, max_source_length=200)
+    loaded = tf.saved_model.load(str(tmp_path / "1"))
+    found = loaded.signatures["n_best"](text=tf.constant([*LINES, "word " * 500]))
+    assert found["translation"].shape == found["score"].shape == (len(LINES) + 1, 3)
+    expected = translator.n_best(LINES, 3)
+    for row, hypotheses in enumerate(expected):
+        texts = [text.decode() for text in found["translation"][row].numpy()]
+        assert texts == [best.text for best in hypotheses] + [""] * (
+            3 - len(hypotheses)
+        )
+        scores = [best.score for best in hypotheses]
+        scores += [-np.inf] * (3 - len(hypotheses))
+        np.testing.assert_allclose(found["score"][row], scores, rtol=1e-4)
+    assert found["translation"][-1].numpy().tolist() == [b""] * 3
+    assert found["score"][-1].numpy().tolist() == [-np.inf] * 3
+    best = translate(loaded, LINES)[0]
+    assert [text.decode() for text in found["translation"][:-1, 0].numpy()] == best
+    assert check(tmp_path).ok
+
+
+@pytest.mark.parametrize("n_best", [-1, 1.5, 4])
+def test_a_wrong_number_of_translations_is_refused(tmp_path, n_best):
+    with pytest.raises((ValueError, TypeError), match="`n_best` must be"):
+        small_translator().export(tmp_path / "1", n_best=n_best)
+    with pytest.raises(ValueError, match=r"`n_best` must be 1 with GreedySearch"):
+        small_translator(search=GreedySearch()).export(tmp_path / "1", n_best=2)
