@@ -48,8 +48,9 @@ class Run:
 
     @property
     def minutes(self):
-        """Time of training and validation."""
-        return sum(epoch["seconds"] for epoch in self.epochs) / 60
+        """Time of training and validation, of as many epochs as the median one."""
+        seconds = statistics.median(epoch["seconds"] for epoch in self.epochs)
+        return seconds * len(self.epochs) / 60
 
     def values(self, name):
         """Return steps and values of a log, where there are any."""
@@ -66,10 +67,15 @@ def main():
     runs = [read_run(folder) for folder in options.folders]
     scores = [run.log["test"]["bleu"] for run in runs]
     title = (
-        f"Recipe {options.name}, {len(runs)} runs: test BLEU "
+        f"Recipe {options.name}, runs: {len(runs)}, test BLEU "
         f"{number_and_spread(scores)}. {runs[0].log['test']['bleu_signature']}"
     )
-    details = {"runs": {run.name: run.log for run in runs}}
+    local = {"command", "data"}  # paths of this machine
+    logs = {
+        run.name: {key: run.log[key] for key in run.log if key not in local}
+        for run in runs
+    }
+    details = {"runs": logs}
     name = f"recipe_{options.name}"
     write_report(name, title, HEADER, [table_row(run) for run in runs], details)
     plot(runs, options.name, IMAGES / f"{name}.svg")
