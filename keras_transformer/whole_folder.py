@@ -1,4 +1,4 @@
-"""Folders that appear whole or not at all."""
+"""Files and folders that appear whole or not at all."""
 
 import shutil
 import tempfile
@@ -29,4 +29,29 @@ def whole_folder(path):
         unfinished.rename(path)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def whole_file(path):
+    """Write a file under another name, and rename it once it is complete.
+
+    Use: `with whole_file("best.weights.h5") as file: ...`, writing to `file`. It takes
+    the place of an older one; an error inside removes what was written and leaves that.
+    Folders above `path` are made.
+
+    Args:
+        path: the file's name in the end.
+
+    Yields:
+        The unfinished file's name, next to `path` and with its ending.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".unfinished.{path.name}")
+    try:
+        yield unfinished
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
         raise

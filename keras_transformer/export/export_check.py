@@ -1,5 +1,6 @@
 """Checks an exported folder as a model server would read it."""
 
+import math
 from pathlib import Path
 
 from keras_transformer.export.export_problems import UNKNOWN, problems_of
@@ -131,7 +132,7 @@ def _operations(tf, graph_def):
 
 
 def _library(tf, operation):
-    if hasattr(tf.raw_ops, operation) or operation in ("NoOp", "Placeholder"):
+    if hasattr(tf.raw_ops, operation):
         return "TensorFlow"
     if operation.startswith(("TFText>", "Sentencepiece")):
         return "TensorFlow Text"
@@ -143,11 +144,9 @@ def _weight_bytes(tf, folder):
         return 0
     reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
     dtypes = reader.get_variable_to_dtype_map()
-    total = 0
-    for name, shape in reader.get_variable_to_shape_map().items():
-        size = 1
-        for axis in shape:
-            size *= axis
-        if dtypes[name] != tf.string:
-            total += size * dtypes[name].size
-    return total
+    shapes = reader.get_variable_to_shape_map()
+    return sum(
+        math.prod(shape) * dtypes[name].size
+        for name, shape in shapes.items()
+        if dtypes[name] != tf.string  # what the checkpoint says of itself
+    )

@@ -5,7 +5,7 @@ from pathlib import Path
 DEFAULT = "serving_default"
 UNKNOWN = "an unknown library"
 # They call back into a Python process, which a server is not.
-PYTHON_OPERATIONS = {"PyFunc", "PyFuncStateless", "EagerPyFunc", "NumpyFunction"}
+PYTHON_OPERATIONS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 
 
 def problems_of(folder, graph, signatures, operations, warm_up):

@@ -94,10 +94,10 @@ class ExportReport:
             lines += [f"    takes {tensor}" for tensor in signature.inputs]
             lines += [f"    gives {tensor}" for tensor in signature.outputs]
         for library, names in self.operations.items():
-            shown = "" if library == "TensorFlow" else f": {', '.join(names)}"
-            lines.append(f"  {len(names)} operations of {library}{shown}")
+            shown = "" if library == "TensorFlow" else f" ({', '.join(names)})"
+            lines.append(f"  operations of {library}: {len(names)}{shown}")
         names = sorted({request.signature for request in self.warm_up})
-        lines.append(f"  {len(self.warm_up)} warm-up requests" + _of(names))
+        lines.append(f"  warm-up requests: {len(self.warm_up)}" + _of(names))
         sizes = (f"{size / 1e6:.1f} MB" for size in (self.bytes, self.weight_bytes))
         lines.append("  {} on the disk, {} of them weights".format(*sizes))
         lines += [f"  PROBLEM: {problem}" for problem in self.problems]

@@ -67,24 +67,13 @@ def export_saved_model(
             without a seed, warm-up requests that are no lists of strings, or a
             length below 1.
     """
-    path = Path(path)
-    if path.exists():
-        raise FileExistsError(
-            f"`path` must not exist yet: give the next version number. "
-            f"Received: {str(path)!r}."
-        )
+    path = _checked_path(path)
     max_length = check_positive_integer("max_length", max_length)
     warm_up = _checked_warm_up(warm_up)
     if isinstance(search, Sampling) and not isinstance(search.seed, int):
         raise ValueError(
             "`search` must have an integer seed to be exported; each request then "
             f"draws the same. Received: {search!r}."
-        )
-    if not path.name.isdigit():
-        logger.warning(
-            "TensorFlow Serving takes only folders whose name is a number, such as "
-            "models/es/1, for versions. Received: %s",
-            path,
         )
     tf = require("tensorflow", "export")
     functions = ServingFunctions(
@@ -106,6 +95,22 @@ def export_saved_model(
         tf.saved_model.save(module, str(folder), signatures=signatures)
         if warm_up:
             write_warm_up(folder, warm_up)
+
+
+def _checked_path(path):
+    path = Path(path)
+    if path.exists():
+        raise FileExistsError(
+            f"`path` must not exist yet: give the next version number. "
+            f"Received: {str(path)!r}."
+        )
+    if not path.name.isdigit():
+        logger.warning(
+            "TensorFlow Serving takes only folders whose name is a number, such as "
+            "models/es/1, for versions. Received: %s",
+            path,
+        )
+    return path
 
 
 def _checked_warm_up(warm_up):

@@ -13,7 +13,7 @@ class LayerNormalization(keras.layers.LayerNormalization):
     ```
 
     TensorFlow differentiates Keras's operations one by one: here the gradient is
-    written out, and sums over rows are matrix products. On JAX, Keras takes the
+    written out, in fewer passes. On JAX, Keras takes the
     variance as the mean square less the squared mean, which cancels where the mean is
     large. PyTorch has a kernel of its own, which stays.
 
@@ -67,26 +67,22 @@ def with_own_gradient(x, gamma, beta, epsilon):
     Returns:
         (..., width), of the same dtype.
     """
-    shape, width = ops.shape(x), x.shape[-1]
+    rows = tuple(range(len(x.shape) - 1))
 
+    # Nothing is reshaped to two axes: XLA then fuses little of it, and a step that is
+    # compiled takes three times as long.
     @ops.custom_gradient
     def normalize(x, gamma, beta):
-        h, factor = standardized(ops.reshape(x, (-1, width)), epsilon)
+        h, factor = standardized(x, epsilon)
 
         def gradient(*args, upstream=None):
-            (upstream,) = args if upstream is None else (upstream,)
-            u = ops.reshape(upstream, (-1, width))
-            uh = u * h
-            to_sum = ops.ones((1, ops.shape(u)[0]), dtype=u.dtype)
-            to_mean = ops.transpose(gamma) / width
-            dx = u * gamma - ops.matmul(u, to_mean) - h * ops.matmul(uh, to_mean)
-            return (
-                ops.reshape(dx * factor, shape),
-                ops.matmul(to_sum, uh),
-                ops.matmul(to_sum, u),
-            )
+            (u,) = args if upstream is None else (upstream,)
+            gu = gamma * u
+            mean = ops.mean(gu, axis=-1, keepdims=True)
+            dx = factor * (gu - mean - h * ops.mean(gu * h, axis=-1, keepdims=True))
+            return dx, ops.sum(u * h, axis=rows), ops.sum(u, axis=rows)
 
-        return ops.reshape(ops.add(h * gamma, beta), shape), gradient
+        return gamma * h + beta, gradient
 
-    # Tensors of one row: a custom gradient does not take variables.
-    return normalize(x, *(ops.reshape(weight, (1, -1)) for weight in (gamma, beta)))
+    # Tensors: a custom gradient does not take variables.
+    return normalize(x, *(ops.reshape(weight, (-1,)) for weight in (gamma, beta)))

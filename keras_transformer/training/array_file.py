@@ -2,9 +2,10 @@
 
 import json
 import os
-from pathlib import Path
 
 import numpy as np
+
+from keras_transformer.whole_folder import whole_file
 
 DESCRIPTION = "description"
 
@@ -20,19 +21,11 @@ def write_arrays(path, arrays, description):
         arrays: a dictionary of NumPy arrays.
         description: what JSON can hold.
     """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     text = np.array(json.dumps(description))
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    try:
-        with unfinished.open("wb") as file:
-            np.savez(file, **{DESCRIPTION: text, **arrays})
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
+    with whole_file(path) as unfinished, unfinished.open("wb") as file:
+        np.savez(file, **{DESCRIPTION: text, **arrays})
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def read_arrays(path):

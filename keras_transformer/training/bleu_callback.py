@@ -9,6 +9,7 @@ import keras
 
 from keras_transformer.argument_checks import check_positive_integer
 from keras_transformer.training.corpus_scores import check_references, corpus_scores
+from keras_transformer.whole_folder import whole_file
 
 logger = logging.getLogger(__name__)
 
@@ -109,22 +110,15 @@ class BleuCallback(keras.callbacks.Callback):
     def _save_best(self):
         if self.best is None or self._record is None:
             return
-        self.best.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = self.best.with_name(f".unfinished.{self.best.name}")
-        try:
-            self.model.save_weights(unfinished)
-            unfinished.replace(self.best)
-        except BaseException:
-            unfinished.unlink(missing_ok=True)
-            raise
+        with whole_file(self.best) as file:
+            self.model.save_weights(file)
         record = {
             "score": self.best_score,
             "epoch": self.best_epoch,
             "signature": self.signature,
         }
-        unfinished = unfinished.with_suffix(".json")
-        unfinished.write_text(json.dumps(record) + "\n", encoding="utf-8")
-        unfinished.replace(self._record)
+        with whole_file(self._record) as file:
+            file.write_text(json.dumps(record) + "\n", encoding="utf-8")
 
 
 def _split(pairs):

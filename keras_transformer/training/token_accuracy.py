@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer.training.token_losses import real_tokens
+from keras_transformer.training.token_losses import known_labels, real_tokens
 from keras_transformer.training.token_mean import TokenMean
 
 
@@ -33,9 +33,8 @@ class TokenAccuracy(TokenMean):
 
     def token_values(self, labels, logits):
         """1 where the label has the highest logit, (batch, length)."""
-        scores, labels = ops.cast(logits, "float32"), ops.cast(labels, "int32")
-        known = ops.logical_and(labels >= 0, labels < logits.shape[-1])
-        rows = ops.where(known, labels, 0)[..., None]
+        scores = ops.cast(logits, "float32")
+        rows, known = known_labels(labels, logits.shape[-1])
         of_label = ops.take_along_axis(scores, rows, axis=-1)
         # the loss needs the maximum too, and an argmax takes several times as long
         hit = ops.equal(of_label, ops.max(scores, axis=-1, keepdims=True))[..., 0]

@@ -17,6 +17,21 @@ def check_token_shapes(labels, logits):
         )
 
 
+def known_labels(labels, vocabulary):
+    """Labels as indices of the vocabulary, 0 for those outside, and which are inside.
+
+    Args:
+        labels: integer (batch, length).
+        vocabulary: number of ids.
+
+    Returns:
+        int32 (batch, length, 1), and boolean (batch, length).
+    """
+    labels = ops.cast(labels, "int32")
+    known = ops.logical_and(labels >= 0, labels < vocabulary)
+    return ops.where(known, labels, 0)[..., None], known
+
+
 def token_losses(labels, logits, label_smoothing=0.0, pad_id=0):
     """Cross-entropy of labels and logits, smoothed over the whole vocabulary.
 
@@ -37,10 +52,8 @@ def token_losses(labels, logits, label_smoothing=0.0, pad_id=0):
         ValueError: if the shapes of labels and logits do not fit.
     """
     check_token_shapes(labels, logits)
-    labels = ops.cast(labels, "int32")
     real = real_tokens(labels, pad_id)
-    known = ops.logical_and(labels >= 0, labels < logits.shape[-1])
-    rows = ops.where(known, labels, 0)[..., None]
+    rows, known = known_labels(labels, logits.shape[-1])
     count = ops.where(known, 1.0, float("nan"))
     off = label_smoothing / logits.shape[-1]
     on = 1.0 - label_smoothing

@@ -103,7 +103,7 @@ class TrainingBackup(keras.callbacks.Callback):
         for group, members in variables.items():
             assign_values(members, values[group])
         if self.data is not None:
-            place = divmod(description["position"], description["batches"])
+            place = divmod(description["position"], self._batches())
             self.data.epoch, self.data.batch = place
         self._saved_steps = description["epoch_steps"]
         return description["epoch"]
@@ -143,8 +143,9 @@ class TrainingBackup(keras.callbacks.Callback):
         self._save(epoch + 1 if whole else epoch)
 
     def _save(self, done, batch=None):
-        weights = values_of(self.model.trainable_variables)
-        if not all(np.isfinite(weight).all() for weight in weights):
+        variables = variables_of(self.model)
+        values = {group: values_of(members) for group, members in variables.items()}
+        if not self._finite(variables["model"], values["model"]):
             logger.error(
                 "%s stays as it is: the weights are not finite after epoch %d.",
                 self.path,
@@ -156,9 +157,8 @@ class TrainingBackup(keras.callbacks.Callback):
             self.averaging.check_seen(self._epoch, batch)
             state = self.averaging.get_state()
             arrays = {f"averaging.{name}": array for name, array in state.items()}
-        variables = variables_of(self.model)
-        for group, members in variables.items():
-            for place, value in enumerate(values_of(members)):
+        for group, members in values.items():
+            for place, value in enumerate(members):
                 arrays[f"{group}.{place}"] = value
         description = {
             "epoch": done,
@@ -167,7 +167,6 @@ class TrainingBackup(keras.callbacks.Callback):
                 for group, members in variables.items()
             },
             "averaging": self.averaging is not None,
-            "batches": self._batches(),
             "data": self._data(),
             "epoch_steps": self.params["steps"],
             "position": self._start + self._clock.steps,
@@ -177,6 +176,11 @@ class TrainingBackup(keras.callbacks.Callback):
     def _batches(self):
         """Number of batches of an epoch of the data, `None` without any."""
         return None if self.data is None else int(self.data.train.cardinality())
+
+    def _finite(self, variables, values):
+        weights = set(map(id, self.model.trainable_variables))
+        pairs = zip(variables, values, strict=True)
+        return all(np.isfinite(value).all() for x, value in pairs if id(x) in weights)
 
     def _data(self):
         return None if self.data is None else self.data.description
@@ -196,8 +200,7 @@ class TrainingBackup(keras.callbacks.Callback):
             ("data", description["data"], self._data()),
         ):
             if saved != now:
-                what = "batches" if name == "data" else "an average"
                 raise ValueError(
-                    f"`{name}` must be as it was when `{self.path}` was saved, with "
-                    f"{what}: {saved}. Received: {now}."
+                    f"`{name}` must be as it was when `{self.path}` was saved: "
+                    f"{saved}. Received: {now}."
                 )
