@@ -18,7 +18,8 @@ class OtherLoad:
     Reads /proc, so it knows nothing (a share of 0) where that does not exist.
 
     Args:
-        pid: the process that is measured, whose own load does not count.
+        pid: the process that is measured. Its own load and that of the processes that
+            it has started do not count.
     """
 
     def __init__(self, pid):
@@ -36,9 +37,26 @@ class OtherLoad:
         """Ticks that all processes but ours have run."""
         try:
             first = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
-            own = Path(f"/proc/{self._pid}/stat").read_text().rsplit(")", 1)[1].split()
         except OSError:
             return 0
         user, nice, system, _, _, irq, softirq, steal = map(int, first)
-        busy = user + nice + system + irq + softirq + steal
-        return busy - int(own[11]) - int(own[12])
+        return user + nice + system + irq + softirq + steal - _family_ticks(self._pid)
+
+
+def _family_ticks(pid):
+    """Ticks of a process and all below it."""
+    parents, ticks = {}, {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = file.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue  # it has ended
+        number = int(file.parent.name)
+        parents.setdefault(int(fields[1]), []).append(number)
+        ticks[number] = int(fields[11]) + int(fields[12])
+    family, total = [pid], 0
+    while family:
+        number = family.pop()
+        family += parents.get(number, [])
+        total += ticks.get(number, 0)
+    return total

@@ -11,7 +11,9 @@ WINDOW = 8192  # sentences that are sorted by length together
 NOT_FOUND = Hypothesis("", score=-math.inf, log_probability=-math.inf, finished=False)
 
 
-def hypotheses_of(sentences, generator, tokenizer, special_ids, decode, batch_size):
+def hypotheses_of(
+    sentences, generator, tokenizer, special_ids, decode, batch_size, max_length
+):
     """Search for translations, a window of sentences after the other.
 
     Memory does not grow with their number. In a window the sentences are sorted into
@@ -24,6 +26,7 @@ def hypotheses_of(sentences, generator, tokenizer, special_ids, decode, batch_si
         special_ids: `SpecialIds`.
         decode: a function of lists of ids to strings.
         batch_size: number of sentences translated together.
+        max_length: largest number of source positions.
 
     Yields:
         A list of `Hypothesis` for each sentence, the best first.
@@ -37,7 +40,7 @@ def hypotheses_of(sentences, generator, tokenizer, special_ids, decode, batch_si
                 tokenizer,
                 special_ids.end,
                 batch_size,
-                generator.model.max_length,
+                max_length,
                 first,
             )
         )

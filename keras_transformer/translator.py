@@ -5,24 +5,19 @@ import logging
 import keras
 
 from keras_transformer.argument_checks import check_positive_integer
-from keras_transformer.decoding import (
-    BatchGenerator,
-    BeamSearch,
-    Search,
-    SequenceScorer,
-)
-from keras_transformer.decoding.expected_tracing import expected_tracing
+from keras_transformer.decoding import BatchGenerator, BeamSearch, Search
 from keras_transformer.export import (
     export_saved_model,
     read_translator,
     write_translator,
 )
 from keras_transformer.interop import export_ctranslate2
+from keras_transformer.pair_stream import PairStream
 from keras_transformer.progress import with_progress
 from keras_transformer.sentence_stream import NOT_FOUND, hypotheses_of
 from keras_transformer.text.corpus import checked_pairs
 from keras_transformer.text.encoded_pairs import decode_texts
-from keras_transformer.text.sentence_batches import check_sentences, pair_batch
+from keras_transformer.text.sentence_batches import check_sentences
 from keras_transformer.text.special_ids import SpecialIds
 from keras_transformer.training import corpus_scores
 from keras_transformer.training.corpus_scores import check_references
@@ -42,6 +37,8 @@ class Translator:
             if not given.
         max_length: largest number of target positions. The limit for a sentence is
             `min(2 * source tokens + 16, max_length)`.
+        max_source_length: largest number of source positions, its end included. It
+            bounds memory, which grows with the square of a sentence's length.
         batch_size: number of sentences translated together.
 
     Raises:
@@ -68,6 +65,7 @@ class Translator:
         *,
         search=None,
         max_length=256,
+        max_source_length=1024,
         batch_size=32,
     ):
         self.model = model
@@ -80,15 +78,18 @@ class Translator:
                 f"Received: {search!r}."
             )
         self.max_length = check_positive_integer("max_length", max_length)
+        self.max_source_length = check_positive_integer(
+            "max_source_length", max_source_length
+        )
         if model.max_length is not None:
             self.max_length = min(max_length, model.max_length)
+            self.max_source_length = min(max_source_length, model.max_length)
         self.batch_size = check_positive_integer("batch_size", batch_size)
         _check_vocabularies(model, self.tokenizer, self.target_tokenizer)
         self._special_ids = SpecialIds(
             end=model.end_id, start=model.start_id, pad=model.pad_id
         )
-        self._generators = {}
-        self._scorer = None
+        self._forget_compiled()
 
     def __call__(self, sentences):
         """Translate.
@@ -120,7 +121,7 @@ class Translator:
             limit of length are reported by a logged warning in the end.
 
         Raises:
-            ValueError: for a sentence with more tokens than the model has positions.
+            ValueError: for a sentence of more than `max_source_length` positions.
         """
         lost = cut = total = 0
         for best, *_ in self._hypotheses(sentences, self._search_for(1)):
@@ -158,13 +159,14 @@ class Translator:
             no token, has one that is blank and not finished, of score -inf.
 
         Raises:
-            ValueError: for an `n` that the search cannot give, or a sentence with more
-                tokens than the model has positions.
+            ValueError: for an `n` that the search cannot give, or a sentence of more
+                than `max_source_length` positions.
         """
         sentences = check_sentences("sentences", sentences)
         return list(self._hypotheses(sentences, self._search_for(n)))
 
     def _hypotheses(self, sentences, search):
+        self._check_compiled()
         key = repr(search)
         if key not in self._generators:
             self._generators[key] = BatchGenerator(self.model, search, self.max_length)
@@ -175,6 +177,7 @@ class Translator:
             self._special_ids,
             self._decode,
             self.batch_size,
+            self.max_source_length,
         )
         number = len(sentences) if hasattr(sentences, "__len__") else None
         return with_progress(hypotheses, number, "Translating")
@@ -190,30 +193,32 @@ class Translator:
             A list of log-probabilities, the end included.
 
         Raises:
-            ValueError: for lists of different lengths.
+            ValueError: for lists of different lengths, or a sentence of more than
+                `max_source_length` positions.
         """
+        return self._pair_stream().scores(source, target, self.batch_size)
+
+    def attention(self, source, target=None):
+        """Look at what every head attends to.
+
+        Args:
+            source: a list of strings, or one string.
+            target: their translations; the translator's own if not given.
+
+        Returns:
+            A list of `AttentionMaps`, or one: the tokens of both sides, and the maps
+            of the encoder, the decoder and between them, by layer and head.
+
+        Raises:
+            ValueError: for lists of different lengths, or a sentence of more than
+                `max_source_length` positions.
+        """
+        if isinstance(source, str):
+            target = None if target is None else [target]
+            return self.attention([source], target)[0]
         source = check_sentences("source", source)
-        target = check_sentences("target", target)
-        if len(source) != len(target):
-            raise ValueError(
-                "`source` and `target` must have the same length. "
-                f"Received: {len(source)} and {len(target)}."
-            )
-        self._scorer = self._scorer or SequenceScorer(self.model)
-        tokenizers = self.tokenizer, self.target_tokenizer
-        scores = []
-        for start in range(0, len(source), self.batch_size):
-            chunk = slice(start, start + self.batch_size)
-            batch = pair_batch(
-                source[chunk],
-                target[chunk],
-                tokenizers,
-                self._special_ids,
-                self.model.max_length,
-            )
-            with expected_tracing():
-                scores += self._scorer.predict_on_batch(batch)["log_probs"].tolist()
-        return scores
+        target = self(source) if target is None else target
+        return self._pair_stream().attention_maps(source, target)
 
     def evaluate(self, pairs, references=None, *, tokenize="13a", lowercase=False):
         """Translate held-out sentences and score them with sacreBLEU.
@@ -254,6 +259,7 @@ class Translator:
         config = {
             "search": keras.saving.serialize_keras_object(self.search),
             "max_length": self.max_length,
+            "max_source_length": self.max_source_length,
             "batch_size": self.batch_size,
         }
         write_translator(path, self.model, tokenizers, config)
@@ -273,6 +279,7 @@ class Translator:
             tokenizers.get("target"),
             search=keras.saving.deserialize_keras_object(config["search"]),
             max_length=config["max_length"],
+            max_source_length=config.get("max_source_length", 1024),
             batch_size=config["batch_size"],
         )
 
@@ -281,11 +288,17 @@ class Translator:
 
         Args:
             path: folder to make, `models/es/1` for a server of `models/es`.
-            **options: `search`, `max_length`, `max_source_length` and `warm_up`.
+            **options: `search`, `max_length`, `max_source_length`, `n_best`,
+                `attention` and `warm_up`. The first three are the translator's own if
+                not given.
         """
-        options = {"search": self.search, "max_length": self.max_length, **options}
+        own = {
+            "search": self.search,
+            "max_length": self.max_length,
+            "max_source_length": self.max_source_length,
+        }
         tokenizers = self.tokenizer, self.target_tokenizer
-        export_saved_model(path, self.model, *tokenizers, **options)
+        export_saved_model(path, self.model, *tokenizers, **{**own, **options})
 
     def export_ctranslate2(self, path, *, quantization=None):
         """Write a model for CTranslate2, see `interop.export_ctranslate2`.
@@ -299,7 +312,25 @@ class Translator:
 
     def __getstate__(self):
         """Leave compiled functions out of copies and pickles."""
-        return {**self.__dict__, "_generators": {}, "_scorer": None}
+        return {**self.__dict__, "_generators": {}, "_pairs": None}
+
+    def _forget_compiled(self):
+        self._generators, self._pairs = {}, None
+        self._variables = [id(variable) for variable in self.model.variables]
+
+    def _check_compiled(self):
+        # `quantize` gives a model other variables; compiled functions keep the old.
+        if [id(variable) for variable in self.model.variables] != self._variables:
+            self._forget_compiled()
+
+    def _pair_stream(self):
+        self._check_compiled()
+        if self._pairs is None:
+            tokenizers = self.tokenizer, self.target_tokenizer
+            self._pairs = PairStream(
+                self.model, tokenizers, self._special_ids, self.max_source_length
+            )
+        return self._pairs
 
     def _search_for(self, n):
         return self.search if n is None else self.search.with_n_best(n)

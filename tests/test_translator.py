@@ -304,3 +304,81 @@ def test_saving_to_a_folder_is_refused(tmp_path):
 def test_export_names_the_backend_that_it_needs(tmp_path):
     with pytest.raises(RuntimeError, match="KERAS_BACKEND=tensorflow"):
         small_translator().export(tmp_path / "1")
+
+
+def reference_scores(model, source_ids, target_ids):
+    """The blocks' own scores, called one after the other without padding."""
+    parts, maps = model.parts, {"encoder": [], "decoder": [], "cross": []}
+    memory = parts.source(source_ids)
+    for block in parts.encoder_blocks:
+        memory, scores = block(memory, return_attention_scores=True)
+        maps["encoder"].append(scores)
+    x = parts.target(target_ids)
+    for block in parts.decoder_blocks:
+        x, own, cross = block(x, memory, return_attention_scores=True)
+        maps["decoder"].append(own)
+        maps["cross"].append(cross)
+    return {
+        name: np.stack([keras.ops.convert_to_numpy(x)[0] for x in layers])
+        for name, layers in maps.items()
+    }
+
+
+def test_attention_of_given_translations():
+    translator = Translator(small_model(num_layers=(3, 2)), toy_tokenizer())
+    source, target = sentences(2), ["Hola.", "\u00bfQu\u00e9 tal, Ana?"]
+    maps = translator.attention(source, target)
+    for text, translation, found in zip(source, target, maps, strict=True):
+        own, other = (translator.tokenizer.tokenize(x) for x in (text, translation))
+        ids = [*map(int, own), 1], [2, *map(int, other)]
+        assert found.encoder.shape == (3, 2, len(ids[0]), len(ids[0]))
+        assert found.cross.shape == (2, 2, len(ids[1]), len(ids[0]))
+        for name, expected in reference_scores(
+            translator.model, *(np.array([row]) for row in ids)
+        ).items():
+            np.testing.assert_allclose(getattr(found, name), expected, atol=1e-5)
+        assert found.source_tokens[-1] == found.predicted_tokens[-1] == "</s>"
+        assert found.target_tokens[0] == "<s>"
+        assert found.target_tokens[1:] == found.predicted_tokens[:-1]
+        text_again = "".join(found.source_tokens[:-1]).replace("\u2581", " ").strip()
+        assert text_again == text
+        assert "cross: (2, 2," in repr(found)
+
+
+def test_attention_of_its_own_translation():
+    translator = small_translator()
+    line = sentences(1)[0]
+    alone, (first, _) = translator.attention(line), translator.attention([line, ""])
+    np.testing.assert_allclose(alone.cross, first.cross, atol=1e-5)
+    given = translator.attention(line, translator(line))
+    assert alone.predicted_tokens == given.predicted_tokens
+    assert translator.attention([]) == []
+    with pytest.raises(ValueError, match="must have the same length"):
+        translator.attention(["a"], [])
+
+
+@pytest.mark.parametrize("call", ["translate", "n_best", "score", "attention"])
+def test_sources_beyond_the_limit_are_refused_with_their_place(call):
+    translator = small_translator(max_source_length=20)
+    lines = ["Hello.", "word " * 20]
+    given = (lines, lines) if call in ("score", "attention") else (lines,)
+    with pytest.raises(ValueError, match=r"at most 19 tokens.*at index 1"):
+        list(getattr(translator, call)(*given))
+
+
+def test_the_limit_of_the_source_is_saved_and_exported(tmp_path, monkeypatch):
+    translator = small_translator(max_source_length=20)
+    translator.save(tmp_path / "model.translator")
+    loaded = Translator.load(tmp_path / "model.translator")
+    assert loaded.max_source_length == 20
+    options = {}
+    monkeypatch.setattr(
+        "keras_transformer.translator.export_saved_model",
+        lambda *arguments, **given: options.update(given),
+    )
+    loaded.export(tmp_path / "1", n_best=2)
+    assert (options["max_source_length"], options["n_best"]) == (20, 2)
+    learned = small_model(position="learned", max_length=12)
+    assert Translator(learned, toy_tokenizer()).max_source_length == 12
+    with pytest.raises(ValueError, match="`max_source_length` must be"):
+        small_translator(max_source_length=0)

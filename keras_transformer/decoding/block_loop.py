@@ -21,13 +21,14 @@ def loop_over_positions(unfinished, body, state, max_length, in_blocks):
     Returns:
         The last index and the rest.
     """
-    for end in block_ends(max_length) if in_blocks else [max_length]:
+    ends = block_ends(max_length) if in_blocks else [max_length]
+    for first, end in zip([0, *ends], ends, strict=False):
 
         def within(index, *rest, end=end):
             return ops.logical_and(index < end, unfinished(index, *rest))
 
-        def bounded(index, *rest, end=end):
-            with known_bound(index, end):
+        def bounded(index, *rest, first=first, end=end):
+            with known_bound(index, end, first):
                 return body(index, *rest)
 
         state = ops.while_loop(within, bounded, state)

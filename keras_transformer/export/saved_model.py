@@ -26,6 +26,7 @@ def export_saved_model(
     max_length=256,
     max_source_length=1024,
     n_best=0,
+    attention=False,
     warm_up=WARM_UP_TEXTS,
 ):
     """Write a SavedModel that translates text, for TensorFlow Serving.
@@ -40,6 +41,11 @@ def export_saved_model(
       float32 (batch, n), the best first; blank and -inf where no more were found.
     - `score`: `text` and `translation` string (batch,) to `log_probability` float32
       (batch,) and `length` int32 (batch,).
+    - `attention`, if asked for: `text` and `translation` string (batch,) to
+      `source_tokens` string (batch, source), `target_tokens` and `predicted_tokens`
+      string (batch, target), and `encoder`, `decoder` and `cross` float32 (batch,
+      layers, heads, query, key), see `AttentionMaps`. Blank tokens and zeros stand
+      where a row has ended; a row of more than `max_length` tokens has none.
 
     The folder appears whole, by a rename, so that a server that watches its parent
     never sees half a version.
@@ -57,6 +63,7 @@ def export_saved_model(
             nothing is computed for it.
         n_best: number of translations of the signature `n_best`; 0 for no such one,
             since it adds to the graph. At most the beams of a beam search.
+        attention: whether to add the signature `attention`.
         warm_up: requests that the server answers before others, a list of lists of
             strings. They are answered here first. Empty for none.
 
@@ -84,6 +91,7 @@ def export_saved_model(
         max_length,
         check_positive_integer("max_source_length", max_source_length),
         n_best and check_positive_integer("n_best", n_best),
+        attention,
     )
     module = tf.Module()
     module.variables_of_model = [variable.value for variable in model.variables]

@@ -6,7 +6,7 @@ from keras import ops
 from keras_transformer.argument_checks import check_positive_integer, check_rate
 from keras_transformer.layers.byte_dropout import ByteDropout
 from keras_transformer.layers.initialization import initializer_for
-from keras_transformer.layers.sequence_shape import check_sequence_shape
+from keras_transformer.layers.sequence_shape import check_sequence_shape, target_shape
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -98,7 +98,7 @@ class FeedForward(keras.layers.Layer):
         x = ops.reshape(inputs, (-1, inputs.shape[-1]))  # (batch * length, width)
         x = self.activation(self.intermediate(x))
         x = self.output_dense(self.dropout_layer(x, training=training))
-        return ops.reshape(x, ops.shape(inputs))
+        return ops.reshape(x, target_shape(inputs))
 
     def compute_output_shape(self, inputs_shape):
         """Shape of the inputs."""

@@ -7,6 +7,8 @@ from contextvars import ContextVar
 import keras
 from keras import ops
 
+from keras_transformer.layers.sequence_shape import target_shape
+
 _held: ContextVar[dict | None] = ContextVar("held_kernels", default=None)
 
 
@@ -42,8 +44,18 @@ class HeadProjection(keras.layers.EinsumDense):
             x = ops.add(x, ops.reshape(self.bias, (-1,)))
         if self.activation is not None:
             x = self.activation(x)
-        batch, length = ops.shape(inputs)[:2]
+        batch, length = target_shape(inputs)[:2]
         return ops.reshape(x, (batch, length, *self.kernel.shape[self._summed :]))
+
+    def quantize(self, mode=None, type_check=True, config=None):
+        """Quantize the kernel as `EinsumDense` does, which then computes the product.
+
+        Args:
+            mode: mode of the quantization, `"int8"`.
+            type_check: not used; Keras means it for subclasses without such a method.
+            config: configuration of the quantization, for Keras.
+        """
+        super().quantize(mode, type_check=False, config=config)
 
     def flat_kernel(self):
         """Return the kernel as a matrix (rows, columns) in the compute dtype."""
@@ -57,9 +69,14 @@ class HeadProjection(keras.layers.EinsumDense):
         return len(self.equation.split(",")[0]) - 2
 
 
+def flat_kernels(projections):
+    """Return the kernels of a list of `HeadProjection` as matrices."""
+    return [projection.flat_kernel() for projection in projections]
+
+
 @contextmanager
 def held_kernels(projections, kernels):
-    """Let projections use matrices from `flat_kernel` that were made before a loop.
+    """Let projections use matrices that `flat_kernels` made before a loop.
 
     XLA makes one plain loop of a product of one row and the reshaping of its kernel,
     if they stand beside each other: a step of one sentence takes nearly three times
@@ -67,8 +84,11 @@ def held_kernels(projections, kernels):
 
     Args:
         projections: a list of `HeadProjection`.
-        kernels: their matrices.
+        kernels: their matrices; `None` to let each make its own in the loop.
     """
+    if kernels is None:
+        yield
+        return
     ids = map(id, projections)
     token = _held.set(dict(zip(ids, kernels, strict=True)))
     try:

@@ -19,40 +19,42 @@ from keras import ops
 
 from keras_transformer.argument_checks import check_positive_integer
 from keras_transformer.layers.known_values import known_values
+from keras_transformer.layers.plain_graph import is_plain, plain_update
 from keras_transformer.layers.token_ids import out_of_range
 
 FIRST_BLOCK, GROWTH = 48, 4
 
-_plain = ContextVar("plain_writes", default=False)
-_bound = ContextVar("known_bound", default=(None, None))
+_range: ContextVar[tuple] = ContextVar("known_range", default=(None, 0, 0))
 
 
 @contextmanager
-def plain_writes():
-    """Trace writes as a choice at each slot, of TensorFlow's core operations.
-
-    Elsewhere a slice is updated in place. On TensorFlow this is an operation of XLA's,
-    which a model server need not know.
-    """
-    token = _plain.set(True)
-    try:
-        yield
-    finally:
-        _plain.reset(token)
-
-
-@contextmanager
-def known_bound(index, bound):
-    """Promise that a tensor is below an integer.
+def known_bound(index, bound, first=0):
+    """Promise that a tensor is in `range(first, bound)`.
 
     It holds for this very tensor: a step that stands further on in its cache than the
     loop around it, because a prefix is there already, has an index of its own.
     """
-    token = _bound.set((index, bound))
+    token = _range.set((index, first, bound))
     try:
         yield
     finally:
-        _bound.reset(token)
+        _range.reset(token)
+
+
+def known_range(index):
+    """Return the lowest and the highest value that an index can have.
+
+    Args:
+        index: an integer or scalar tensor.
+
+    Returns:
+        Two integers, or two times `None` if nothing is known.
+    """
+    known = known_values(index)
+    if known is not None:
+        return int(known), int(known)
+    promised, first, bound = _range.get()
+    return (first, bound - 1) if index is promised else (None, None)
 
 
 def begun_blocks(index, new, ends):
@@ -66,12 +68,9 @@ def begun_blocks(index, new, ends):
     Returns:
         An integer where the number is known, else an int32 scalar tensor.
     """
-    bounded, bound = _bound.get()
-    known = known_values(index + new)
-    if known is None and index is bounded:
-        known = bound + new - 1
-    if known is not None:
-        return 1 + sum(int(known > end) for end in ends[:-1])
+    _, highest = known_range(index)
+    if highest is not None and isinstance(new, int):
+        return 1 + sum(int(highest + new > end) for end in ends[:-1])
     return 1 + sum(ops.cast(index + new > end, "int32") for end in ends[:-1])
 
 
@@ -156,20 +155,51 @@ def write_cache(cache, key, value, index, hypotheses=1):
             f"`index` must leave room for {new} new positions in a cache of "
             f"`max_length`={capacity}. Received: index={known}."
         )
-    rows = laid_out(key, value, hypotheses)
-    write = _update if new == 1 and not _plain.get() else _choose
-    written = {}
+    rows, written = laid_out(key, value, hypotheses), {}
     for name, axis in (("key", 3), ("value", 2)):
         blocks, begin = [], 0
         for block in cache[name]:
+            end = begin + block.shape[axis] // hypotheses
             new_rows = ops.cast(rows[name], block.dtype)
-            blocks.append(write(block, new_rows, index * hypotheses - begin, axis))
-            begin += block.shape[axis]
+            place = (index - begin) * hypotheses if begin else index * hypotheses
+            if (write := _writer(index, new, begin, end)) is not None:
+                block = write(block, new_rows, place, axis)
+            blocks.append(block)
+            begin = end
         written[name] = blocks
     return written
 
 
+def _writer(index, new, begin, end):
+    """Choose how to write `new` positions from `index` on to a block.
+
+    Args:
+        index: an integer or scalar tensor.
+        new: number of positions, `None` if unknown.
+        begin: first position of the block.
+        end: the first one behind it.
+
+    Returns:
+        A function of the block, the rows, their first slot and the axis of slots;
+        `None` if nothing lands in this block.
+    """
+    lowest, highest = known_range(index)
+    if new is not None and lowest is not None:
+        if lowest >= end or highest + new <= begin:
+            return None
+        if lowest >= begin and highest + new <= end:
+            return plain_update() or (_choose if is_plain() else _update)
+    return _choose if new != 1 or is_plain() else _update_if_it_fits
+
+
 def _update(block, rows, place, axis):
+    """Update a slice."""
+    start = [0, 0, 0, 0]
+    start[axis] = ops.convert_to_tensor(place, dtype="int32")
+    return ops.slice_update(block, start, rows)
+
+
+def _update_if_it_fits(block, rows, place, axis):
     """Update a slice; where it does not fit, with what stands there."""
     last = block.shape[axis] - rows.shape[axis]
     place = ops.convert_to_tensor(place, dtype="int32")
@@ -183,9 +213,12 @@ def _update(block, rows, place, axis):
 def _choose(block, rows, place, axis):
     """Let each slot choose between its old row and a new one."""
     new = ops.shape(rows)[axis]
-    row = ops.arange(block.shape[axis], dtype="int32") - place  # of the new, by slot
-    hit = ops.logical_and(row >= 0, row < new)
-    if rows.shape[axis] != 1:
+    slots = ops.arange(block.shape[axis], dtype="int32")
+    if rows.shape[axis] == 1:
+        hit = ops.equal(slots, place)
+    else:
+        row = slots - place  # of the new, by slot
+        hit = ops.logical_and(row >= 0, row < new)
         rows = ops.take(rows, ops.clip(row, 0, new - 1), axis=axis)
     return ops.where(hit if axis == 3 else hit[:, None], rows, block)
 

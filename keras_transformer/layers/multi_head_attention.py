@@ -22,6 +22,7 @@ from keras_transformer.layers.head_projection import HeadProjection
 from keras_transformer.layers.initialization import initializer_for
 from keras_transformer.layers.position_seam import (
     as_position,
+    build_position,
     rotated,
     score_bias,
 )
@@ -126,6 +127,7 @@ class MultiHeadAttention(keras.layers.Layer):
         for name, shape in (("query", query_shape), ("value", value_shape)):
             check_sequence_shape(shape, name)
         heads, kv_heads = self.num_heads, self.num_key_value_heads
+        build_position(self.position, heads, self.key_dim)
         self.query_dense = self._project_in("query", heads, self.key_dim)
         self.key_dense = self._project_in("key", kv_heads, self.key_dim)
         self.value_dense = self._project_in("value", kv_heads, self.value_dim)

@@ -23,6 +23,15 @@ def as_position(position):
     )
 
 
+def build_position(position, heads, key_dim):
+    """Build a position layer, for queries (batch, length, heads, key_dim).
+
+    It is not called as a layer is, and Keras quantizes no model with unbuilt layers.
+    """
+    if isinstance(position, keras.layers.Layer) and not position.built:
+        position.build((None, None, heads, key_dim))
+
+
 def rotated(position, x, offset):
     """Return queries or keys (batch, length, heads, key_dim) with their positions."""
     rotate = getattr(position, "rotate", None)

@@ -1,5 +1,7 @@
 """The shape that sequence layers work on."""
 
+from keras import ops
+
 
 def check_sequence_shape(shape, name="inputs"):
     """Raise `ValueError` unless a shape is (batch, length, width), the width known."""
@@ -17,3 +19,14 @@ def check_floating(x, name="inputs"):
             f"`{name}` must be floating point: vectors, not token ids. "
             f"Received: dtype {x.dtype}."
         )
+
+
+def target_shape(x):
+    """Return the shape of a tensor, to reshape another to it.
+
+    Where a graph knows all axes but one, that is -1: nothing has to be looked up.
+    """
+    shape = tuple(x.shape)
+    if shape.count(None) != 1 or 0 in shape:
+        return ops.shape(x)
+    return tuple(-1 if size is None else size for size in shape)

@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_transformer.argument_checks import check_positive_integer
+from keras_transformer.layers.sequence_shape import target_shape
 from keras_transformer.layers.token_ids import (
     check_integer_ids,
     check_known_ids,
@@ -78,6 +79,48 @@ class TokenEmbedding(keras.layers.Layer):
             shape=(self.vocabulary_size, self.hidden_dim),
             initializer=self.embeddings_initializer,
         )
+        self.embeddings_scale = None
+
+    def quantize(self, mode=None, type_check=True, config=None):
+        """Store the table in 8 bits, with a scale for each row.
+
+        ```
+        embed(id) = sqrt(d_model) Q[id] / s[id]
+        logits(x) = x Q^T / s
+        ```
+
+        Args:
+            mode: `"int8"`.
+            type_check: not used; Keras passes it.
+            config: not used; it is for kernels.
+
+        Raises:
+            NotImplementedError: for another mode. `Model.quantize` then warns, and the
+                table stays as it is.
+            ValueError: if the table is quantized already.
+        """
+        if mode != "int8":
+            raise NotImplementedError(
+                f'`mode` must be "int8" for a TokenEmbedding. Received: {mode!r}.'
+            )
+        if self.embeddings_scale is not None:
+            raise ValueError(f"The layer {self.name!r} is already quantized.")
+        table, scale = keras.quantizers.abs_max_quantize(self.embeddings, axis=-1)
+        del self.embeddings
+        self.embeddings = self._constant("embeddings", table, dtype="int8")
+        self.embeddings_scale = self._constant("embeddings_scale", scale)
+
+    def _constant(self, name, value, dtype=None):
+        weight = self.add_weight(
+            name=name,
+            shape=value.shape,
+            dtype=dtype,
+            initializer="zeros",
+            trainable=False,
+            autocast=False,
+        )
+        weight.assign(value)
+        return weight
 
     def call(self, inputs, reverse=False):
         """Embed ids, or reversed: score each token of the vocabulary.
@@ -95,18 +138,27 @@ class TokenEmbedding(keras.layers.Layer):
         check_known_ids(inputs, self.vocabulary_size)
         if keras.backend.standardize_dtype(inputs.dtype) not in ("int32", "int64"):
             inputs = ops.cast(inputs, "int32")  # unsigned and small ones
-        vectors = ops.take(
-            self.embeddings, out_of_range(inputs, self.vocabulary_size), axis=0
-        )
+        vectors = self._rows(out_of_range(inputs, self.vocabulary_size))
         known = ops.logical_and(inputs >= 0, inputs < self.vocabulary_size)
         factor = math.sqrt(self.hidden_dim) if self.scale else 1.0
         factor = ops.where(known, factor, float("nan"))[..., None]
         return ops.cast(vectors * ops.cast(factor, vectors.dtype), self.compute_dtype)
 
+    def _rows(self, ids):
+        rows = ops.take(self.embeddings, ids, axis=0)
+        if self.embeddings_scale is None:
+            return rows
+        scale = ops.take(self.embeddings_scale, ids, axis=0)
+        return ops.divide(ops.cast(rows, scale.dtype), scale)
+
     def _logits(self, x):
         flat = ops.reshape(x, (-1, self.hidden_dim))
-        logits = ops.matmul(flat, ops.transpose(self.embeddings))
-        return ops.reshape(logits, (*ops.shape(x)[:-1], self.vocabulary_size))
+        table = ops.cast(self.embeddings, self.compute_dtype)
+        logits = ops.matmul(flat, ops.transpose(table))
+        if self.embeddings_scale is not None:
+            scale = ops.reshape(self.embeddings_scale, (-1,))  # (vocabulary_size,)
+            logits = ops.cast(ops.divide(logits, scale), self.compute_dtype)
+        return ops.reshape(logits, (*target_shape(x)[:-1], self.vocabulary_size))
 
     def compute_mask(self, inputs, previous_mask=None):
         """Mark ids other than 0 as real, if `mask_zero` is set."""

@@ -8,6 +8,11 @@ from keras_transformer.argument_checks import (
     check_rate,
 )
 from keras_transformer.models.assembly import check_special_ids, layer_counts
+from keras_transformer.models.quantization import (
+    layers_without_quantization,
+    quantization_of,
+    quantize_again,
+)
 from keras_transformer.models.transformer_parts import TransformerParts
 
 
@@ -141,7 +146,7 @@ class Transformer(keras.Model):
             name=name,
         )
         self.dtype_policy = policy  # Keras scales the loss of a mixed_float16 model
-        self.parts, self._policy = parts, policy
+        self.parts, self._policy, self._quantizations = parts, policy, ()
         self.pad_id, self.end_id, self.start_id = pad_id, end_id, start_id
 
     @property
@@ -217,12 +222,42 @@ class Transformer(keras.Model):
         """
         return self.parts.step(token_ids, state, index, shared, hypotheses=hypotheses)
 
+    def quantize(self, mode=None, config=None, filters=None, **options):
+        """Store kernels and token tables in 8 bits, to decode with.
+
+        Keras quantizes the kernels and multiplies with them, by default after rounding
+        what meets them to 8 bits too, each position by itself. Of token tables a row
+        has a scale, and nothing else is rounded. Norms, biases and learned positions
+        stay. An optimizer is dropped: integers cannot be trained.
+
+        Args:
+            mode: `"int8"`.
+            config: a `keras.quantizers.Int8QuantizationConfig` for the kernels.
+            filters: regular expression of names of layers, or a list of them; layers
+                with other names stay.
+            **options: as for `keras.Model.quantize`.
+
+        Raises:
+            ValueError: for another mode, a float16 model, or a layer that is quantized
+                already.
+            TypeError: for a function as filter, which could not be saved.
+        """
+        quantization = quantization_of(mode, config, filters)
+        given = {"mode": mode, "config": config, "filters": filters, **options}
+        with layers_without_quantization():
+            # Keras 3.12 has no filters, nor a config for this mode.
+            super().quantize(**{k: v for k, v in given.items() if v is not None})
+        self._quantizations = (*self._quantizations, quantization)
+        self.optimizer, self.compiled = None, False
+
     def get_config(self):
-        """Return the constructor's arguments."""
+        """Return the constructor's arguments, and quantizations if there are any."""
         position = self.options["position"]
         if not isinstance(position, str):
             position = keras.saving.serialize_keras_object(position)
+        quantizations = list(self._quantizations)
         return {
+            **({"quantizations": quantizations} if quantizations else {}),
             **self.options,
             "activation": keras.activations.serialize(
                 keras.activations.get(self.options["activation"])
@@ -235,4 +270,6 @@ class Transformer(keras.Model):
     @classmethod
     def from_config(cls, config, custom_objects=None):
         """Make a model from `get_config`'s result."""
-        return cls(**config)
+        quantizations = config.get("quantizations", ())
+        options = {k: v for k, v in config.items() if k != "quantizations"}
+        return quantize_again(cls(**options), quantizations)

@@ -3,7 +3,7 @@
 from keras import ops
 
 from keras_transformer.layers import DecoderBlock, EncoderBlock, TokenEmbedding
-from keras_transformer.layers.head_projection import held_kernels
+from keras_transformer.layers.head_projection import flat_kernels, held_kernels
 from keras_transformer.layers.initialization import seed_for
 from keras_transformer.layers.key_value_cache import max_length_of
 from keras_transformer.layers.lineage import (
@@ -11,6 +11,7 @@ from keras_transformer.layers.lineage import (
     own_line,
     written_by_oneself,
 )
+from keras_transformer.layers.plain_graph import is_plain
 from keras_transformer.layers.residual import NORMALIZATIONS
 from keras_transformer.models.assembly import (
     block_position,
@@ -89,22 +90,42 @@ class TransformerParts:
         """Return the boolean mask (batch, length), True where ids are not padding."""
         return ops.not_equal(ids, self.pad_id)
 
-    def encode(self, source_ids):
-        """Encode (batch, source) ids to the memory (batch, source, hidden_dim)."""
+    def encode(self, source_ids, scores=None):
+        """Encode ids to the memory.
+
+        Args:
+            source_ids: (batch, source).
+            scores: a list, to which each block's attention scores are appended as a
+                tuple of one, (batch, heads, source, source).
+
+        Returns:
+            The memory (batch, source, hidden_dim).
+        """
         x, mask = self.source(source_ids), self.padding_mask(source_ids)
         for block in self.encoder_blocks:
-            x = block(x, padding_mask=mask)
+            x = _run(block, x, scores=scores, padding_mask=mask)
         return x if self.encoder_norm is None else self.encoder_norm(x)
 
-    def decode(self, target_ids, memory, source_ids):
-        """Compute the logits (batch, target, vocabulary) for whole targets."""
+    def decode(self, target_ids, memory, source_ids, scores=None):
+        """Score whole targets.
+
+        Args:
+            target_ids: (batch, target).
+            memory: (batch, source, hidden_dim).
+            source_ids: (batch, source).
+            scores: a list, to which each block's attention scores are appended as a
+                pair, (batch, heads, target, target) and (batch, heads, target, source).
+
+        Returns:
+            The logits (batch, target, vocabulary).
+        """
         x = self.target(target_ids)
         masks = {
             "padding_mask": self.padding_mask(target_ids),
             "memory_padding_mask": self.padding_mask(source_ids),
         }
         for block in self.decoder_blocks:
-            x = block(x, memory, **masks)
+            x = _run(block, x, memory, scores=scores, **masks)
         return self.logits(x)
 
     def logits(self, x):
@@ -123,7 +144,7 @@ class TransformerParts:
         shared = {
             "cross": [cache["cross"] for cache in caches],
             "padding_mask": self.padding_mask(source_ids),
-            "kernels": [part.flat_kernel() for part in self._step_projections()],
+            "kernels": None if is_plain() else flat_kernels(self._step_projections()),
         }
         rows = ops.shape(source_ids)[0] * hypotheses
         lineage = own_line(rows, max_length, hypotheses) if hypotheses > 1 else None
@@ -159,10 +180,23 @@ class TransformerParts:
         return self.logits(x)[:, 0], (lineage, new_caches)
 
     def _step_projections(self):
-        """The projections of a step; the memory's keys and values are not of it."""
+        """The projections of a step whose kernels can be held.
+
+        The memory's keys and values are not of a step. Quantized kernels stay as they
+        are: the product of integers comes before their scale.
+        """
         projections = []
         for block in self.decoder_blocks:
             own, cross = block.self_attention, block.cross_attention
             projections += [own.query_dense, own.key_dense, own.value_dense]
             projections += [own.output_dense, cross.query_dense, cross.output_dense]
-        return projections
+        return [part for part in projections if part.quantization_mode is None]
+
+
+def _run(block, *inputs, scores, **masks):
+    """Call a block, and append its attention scores to a list if there is one."""
+    if scores is None:
+        return block(*inputs, **masks)
+    x, *own = block(*inputs, **masks, return_attention_scores=True)
+    scores.append(tuple(own))
+    return x

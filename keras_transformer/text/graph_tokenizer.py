@@ -72,6 +72,11 @@ class GraphTokenizer:
         keep = tf.reduce_all(ids[..., None] != special, axis=-1)
         return self.pieces.detokenize(tf.ragged.boolean_mask(ids, keep))
 
+    def tokens(self, ids):
+        """Turn ids (batch, length) into their pieces, strings; padding into ""."""
+        tf = self._tf
+        return tf.where(ids == self.ids["pad"], "", self.pieces.id_to_string(ids))
+
     def _limited(self, strings, max_length):
         tf = self._tf
         ragged = self.pieces.tokenize(strings)

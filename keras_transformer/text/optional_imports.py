@@ -9,6 +9,7 @@ PACKAGES = {
     "sentencepiece": "sentencepiece",
     "tensorflow": "tensorflow",
     "tensorflow_text": "tensorflow-text",
+    "tf2onnx": "tf2onnx",
 }
 
 

@@ -34,8 +34,8 @@ def _check_lengths(lengths, max_length, first=0):
         return
     number = int(np.argmax(lengths))
     raise ValueError(
-        f"A sentence must have at most {max_length - 1} tokens for a model with "
-        f"{max_length} positions. "
+        f"A sentence must have at most {max_length - 1} tokens and its end, for "
+        f"`max_source_length` or the model's positions. "
         f"Received: {lengths[number]} tokens at index {first + number}."
     )
 
@@ -65,11 +65,11 @@ class SentenceBatches:
         tokenizer: a KerasHub tokenizer of text to integer ids.
         end_id: id that ends a sentence.
         batch_size: number of rows.
-        max_length: number of positions of the model, `None` without a limit.
+        max_length: largest number of positions, `None` without a limit.
         first: index of the first sentence, for errors.
 
     Raises:
-        ValueError: for a sentence that is too long for the model.
+        ValueError: for a sentence that is too long.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ def _ceiling(number):
     return 1 << (number - 1).bit_length()
 
 
-def pair_batch(sources, targets, tokenizers, special_ids, max_length=None):
+def pair_batch(sources, targets, tokenizers, special_ids, max_length=None, first=0):
     """Make the arrays to score given translations.
 
     Args:
@@ -127,19 +127,20 @@ def pair_batch(sources, targets, tokenizers, special_ids, max_length=None):
         targets: list of their translations.
         tokenizers: the source's tokenizer and the target's.
         special_ids: `SpecialIds`.
-        max_length: number of positions of the model, `None` without a limit.
+        max_length: largest number of positions, `None` without a limit.
+        first: index of the first pair, for errors.
 
     Returns:
         `{"source_ids", "target_ids", "labels"}`, int32 (batch, length). Lengths are
         rounded up to powers of two.
 
     Raises:
-        ValueError: for a sentence that is too long for the model.
+        ValueError: for a sentence that is too long.
     """
     sides = []
     for texts, tokenizer in zip((sources, targets), tokenizers, strict=True):
         encoded = EncodedTexts.from_texts(texts, tokenizer)
-        _check_lengths(encoded.lengths, max_length)
+        _check_lengths(encoded.lengths, max_length, first)
         width = _ceiling(max(int(encoded.lengths.max()) + 1, SHORTEST))
         width = width if max_length is None else min(width, max_length)
         sides.append((encoded, (len(texts), width)))

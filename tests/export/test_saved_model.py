@@ -392,3 +392,31 @@ def test_a_wrong_number_of_translations_is_refused(tmp_path, n_best):
         small_translator().export(tmp_path / "1", n_best=n_best)
     with pytest.raises(ValueError, match=r"`n_best` must be 1 with GreedySearch"):
         small_translator(search=GreedySearch()).export(tmp_path / "1", n_best=2)
+
+
+def test_the_attention_signature_equals_the_translator(tmp_path):
+    import tensorflow as tf
+
+    translator = small_translator(max_length=40)
+    translator.export(tmp_path / "1", attention=True)
+    attend = tf.saved_model.load(str(tmp_path / "1")).signatures["attention"]
+    text = [*sentences(2), "", "caf\u00e9 \U0001f600"]
+    translation = ["Hola.", "", "\u00bfQu\u00e9?", "caf\u00e9"]
+    long = [*text, "word " * 50, text[0]], [*translation, "Hola.", "word " * 50]
+    found = attend(text=tf.constant(long[0]), translation=tf.constant(long[1]))
+    assert {output.shape[0] for output in found.values()} == {6}
+    for row, maps in enumerate(translator.attention(text, translation)):
+        for name in ("source_tokens", "target_tokens", "predicted_tokens"):
+            own = getattr(maps, name)
+            served = [token.decode() for token in found[name][row].numpy()]
+            assert served == own + [""] * (len(served) - len(own))
+        for name in ("encoder", "decoder", "cross"):
+            own = getattr(maps, name)
+            (*_, queries, keys), served = own.shape, found[name][row].numpy()
+            np.testing.assert_allclose(served[..., :queries, :keys], own, atol=1e-5)
+            assert served.sum() == pytest.approx(own.sum(), rel=1e-5)
+    for name, output in found.items():  # too long
+        assert not np.any(output.numpy()[4:].astype(bool)), name
+    none = tf.constant([], tf.string)
+    assert {x.shape[0] for x in attend(text=none, translation=none).values()} == {0}
+    assert check(tmp_path).ok

@@ -13,6 +13,7 @@ from keras_transformer.layers.lineage import (
     visible_slots,
     written_by_oneself,
 )
+from keras_transformer.layers.plain_graph import plain_graph
 from tests.backends import array_of, assert_close, compiled, randomize
 from tests.layers.positions import Distance, Rotation
 
@@ -87,7 +88,7 @@ def test_writing_across_blocks(sizes, plain, monkeypatch):
     block = block_of()
     x = RNG.normal(size=(SOURCES, 7, 8)).astype("float32")
     expected = block(x, MEMORY)
-    with key_value_cache.plain_writes() if plain else nullcontext():
+    with plain_graph() if plain else nullcontext():
         cache, index, outputs = block.start(MEMORY, 7), 0, []
         assert [part.shape[3] for part in cache["self"]["key"]] == [2, 2, 3]
         for size in sizes:

@@ -27,6 +27,8 @@ SIGNATURES = {
     "TF_Message": (c_char_p, [c_void_p]),
     "TF_LoadLibrary": (c_void_p, [c_char_p, c_void_p]),
     "TF_NewSessionOptions": (c_void_p, []),
+    "TF_DeleteSessionOptions": (None, [c_void_p]),
+    "TF_SetConfig": (None, [c_void_p, c_char_p, c_size_t, c_void_p]),
     "TF_NewGraph": (c_void_p, []),
     "TF_DeleteGraph": (None, [c_void_p]),
     "TF_NewBuffer": (POINTER(Buffer), []),
@@ -142,26 +144,30 @@ class CSession:
     Args:
         library: the `Library`.
         folder: of the version.
+        config: a `ConfigProto` of the session, such as its numbers of threads.
 
     Attributes:
         meta_graph: its `MetaGraphDef`.
     """
 
-    def __init__(self, library, folder):
+    def __init__(self, library, folder, config):
         from tensorflow.core.protobuf import meta_graph_pb2
 
         self._library = library
         self._graph = library.NewGraph()
         buffer = library.NewBuffer()
         tags = (c_char_p * 1)(b"serve")
+        options, wanted = library.NewSessionOptions(), config.SerializeToString()
+        library.checked(library.SetConfig, options, wanted, len(wanted))
         self._session = library.checked(
             library.LoadSessionFromSavedModel,
-            library.NewSessionOptions(), None, str(folder).encode(), tags, 1,
+            options, None, str(folder).encode(), tags, 1,
             self._graph, buffer,
         )  # fmt: skip
         content = buffer.contents
         message = ctypes.string_at(content.data, content.length)
         library.DeleteBuffer(buffer)
+        library.DeleteSessionOptions(options)
         self.meta_graph = meta_graph_pb2.MetaGraphDef.FromString(message)
         self.signatures = {
             name: signature

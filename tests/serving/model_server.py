@@ -1,12 +1,14 @@
 """A small model server for the tests, on TensorFlow's C library.
 
-    python -m tests.serving.model_server models/es
+    python -m tests.serving.model_server models/es --intra 1 --inter 2
 
 It answers like TensorFlow Serving, for one model: PredictionService and ModelService on
 gRPC, and the REST calls. It prints its two ports as JSON, and runs until it is killed.
+The options are the threads of TensorFlow's session within and between operations.
 Neither Keras nor this library is in the process.
 """
 
+import argparse
 import json
 import re
 import sys
@@ -18,6 +20,7 @@ from tests.serving import bare_tensorflow
 bare_tensorflow.use_bare_package()
 
 import grpc  # noqa: E402
+from tensorflow.core.protobuf import config_pb2  # noqa: E402
 from tensorflow_serving.apis import (  # noqa: E402
     get_model_metadata_pb2,
     get_model_status_pb2,
@@ -181,7 +184,16 @@ def rest_handler(versions):
 
 
 def main():
-    versions = Versions(Library(), sys.argv[1])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("base")
+    parser.add_argument("--intra", type=int, default=0, help="0 for the cores")
+    parser.add_argument("--inter", type=int, default=0, help="0 for the cores")
+    options = parser.parse_args()
+    config = config_pb2.ConfigProto(
+        intra_op_parallelism_threads=options.intra,
+        inter_op_parallelism_threads=options.inter,
+    )
+    versions = Versions(Library(), options.base, config)
     services = Services(versions)
     options = [("grpc.max_receive_message_length", 2**28)]
     server = grpc.server(ThreadPoolExecutor(THREADS), options=options)

@@ -13,9 +13,9 @@ NOT_FOUND = 5
 class Version:
     """A loaded version, and how many requests use it."""
 
-    def __init__(self, library, folder):
+    def __init__(self, library, folder, config):
         self.number = int(folder.name)
-        self.session = CSession(library, folder)
+        self.session = CSession(library, folder, config)
         self.users = 0
 
 
@@ -28,11 +28,13 @@ class Versions:
     Args:
         library: the `Library`.
         base: folder of the versions.
+        config: a `ConfigProto` of the sessions.
         every: seconds from one look to the next.
     """
 
-    def __init__(self, library, base, every=0.1):
+    def __init__(self, library, base, config, every=0.1):
         self.name = Path(base).name
+        self._config = config
         self._library, self._base, self._every = library, Path(base), every
         self._lock = threading.Lock()
         self._newest = None
@@ -71,7 +73,7 @@ class Versions:
         newest = max(numbers, default=0)
         if not newest or (self._newest and newest <= self._newest.number):
             return
-        version = Version(self._library, self._base / str(newest))
+        version = Version(self._library, self._base / str(newest), self._config)
         with self._lock:
             before, self._newest = self._newest, version
             unused = before is not None and before.users == 0
