@@ -27,7 +27,7 @@ ARMS = {
     "ctranslate2-int8": Arm("ctranslate2-int8", PEER, TENSORFLOW),
 }
 # Threads, requests of each, sentences of a request.
-LOADS = {"alone": (1, 200, 1), "one": (8, 200, 1), "many": (8, 25, 32)}
+LOADS = {"alone": (1, 100, 1), "one": (8, 200, 1), "many": (8, 10, 32)}
 HEADER = [
     "arm",
     *(
@@ -148,9 +148,8 @@ def row_of(name, found):
         cells += [number(speed, 0), number(ratio)]
         latencies = percentiles(own, load)
         cells.append(", ".join(number(value, 0) for value in latencies) or "-")
-    versions = " ".join(f"{key} {value}" for key, value in own.versions.items())
     disturbed = f"{own.disturbed} disturbed" if own.disturbed else ""
-    notes = "; ".join(filter(None, [own.note, versions, disturbed]))
+    notes = "; ".join(filter(None, [own.note, disturbed]))
     return [*cells, number(equal(own, first), 3), notes]
 
 

@@ -60,8 +60,8 @@ def with_own_gradient(x, gamma, beta, epsilon):
 
     Args:
         x: floating point (..., width).
-        gamma: (width,), of the same dtype.
-        beta: (width,), of the same dtype.
+        gamma: (width,), of any floating dtype.
+        beta: (width,), of any floating dtype.
         epsilon: added to the variance.
 
     Returns:
@@ -85,4 +85,7 @@ def with_own_gradient(x, gamma, beta, epsilon):
         return gamma * h + beta, gradient
 
     # Tensors: a custom gradient does not take variables.
-    return normalize(x, *(ops.reshape(weight, (-1,)) for weight in (gamma, beta)))
+    weights = (
+        ops.cast(ops.reshape(weight, (-1,)), x.dtype) for weight in (gamma, beta)
+    )
+    return normalize(x, *weights)

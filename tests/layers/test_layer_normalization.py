@@ -41,6 +41,17 @@ def test_output_equals_kerass(shape):
     assert_close(compiled(ours)(x), keras_own(x))
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "mixed_bfloat16"])
+def test_every_precision(dtype):
+    x = ops.cast(X, keras.dtype_policies.get(dtype).compute_dtype)
+    ours, keras_own = pair(dtype=dtype)
+    assert ours(x).dtype == keras_own(x).dtype
+    expected = array_of(ops.cast(keras_own(x), "float32"))
+    assert_close(ops.cast(ours(x), "float32"), expected, atol=5e-2)
+    found = weight_gradients(ours, lambda y: ops.sum(ops.cast(y, "float32")), x)
+    assert all(np.isfinite(array_of(ops.cast(g, "float32"))).all() for g in found)
+
+
 def test_gradients_equal_kerass():
     ours, keras_own = pair()
     found, expected = (
