@@ -56,7 +56,9 @@ class ServingFunctions:
         self.source = GraphTokenizer(tokenizer, **ids)
         self.target = GraphTokenizer(target_tokenizer, **ids)
         self.max_length = max_length
-        self.max_source_length = max_source_length
+        self.max_source_length = min(
+            max_source_length, model.max_length or max_source_length
+        )
         self.capacities = capacities(max_length)
         self.searches = self._searches(search.with_n_best(1))
         self.n_best_searches = []

@@ -248,12 +248,29 @@ def test_a_text_too_long_for_the_positions_leaves_its_neighbours_alone(tmp_path)
 
     model = small_model(position="learned", max_length=20)
     translator = Translator(model, toy_tokenizer(), search=GreedySearch())
-    translator.export(tmp_path / "1", warm_up=[])
+    export_saved_model(
+        tmp_path / "1",
+        model,
+        toy_tokenizer(),
+        search=GreedySearch(),
+        max_length=20,
+        attention=True,
+        warm_up=[],
+    )
     loaded = tf.saved_model.load(str(tmp_path / "1"))
-    texts, scores = translate(loaded, ["Yes", "?!" * 20])
+    lines = ["Yes", "?!" * 20]
+    texts, scores = translate(loaded, lines)
     assert texts == [translator("Yes"), ""]
     assert np.isfinite(scores[0])
     assert scores[1] == -np.inf
+    pairs = {"text": tf.constant(lines), "translation": tf.constant(lines)}
+    found = loaded.signatures["score"](**pairs)["log_probability"].numpy()
+    assert np.isfinite(found[0])
+    assert found[1] == -np.inf
+    found = loaded.signatures["attention"](**pairs)
+    for name in ("encoder", "decoder", "cross"):
+        assert np.isfinite(found[name]).all()
+        assert found[name].numpy()[1].sum() == 0
 
 
 TRAIN_ON_JAX = """
