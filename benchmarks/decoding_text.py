@@ -1,13 +1,11 @@
 """Text in, text out: a saved translator beside CTranslate2 with its weights."""
 
 import sys
-import tempfile
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks.ctranslate2_text import text_translator
 from benchmarks.decoding_arms.catalogue import KERAS, TENSORFLOW
-from benchmarks.quiet import core_count
 from benchmarks.report import number, write_report
 from benchmarks.side_by_side import Arm, side_by_side
 from benchmarks.worker import serve
@@ -69,7 +67,7 @@ def _start(options):
         translate = _our_translate(translator)
     else:
         is_int8 = options.text_arm.endswith("int8")
-        translate = _their_translate(translator, "int8" if is_int8 else "float32")
+        translate = text_translator(translator, "int8" if is_int8 else "float32")
     measurements = {
         "greedy": lambda: translate(texts, 1),
         "beam4": lambda: translate(texts, 4),
@@ -88,38 +86,6 @@ def _our_translate(translator):
     def translate(texts, beams):
         translator.search = searches[beams]
         return translator(texts)
-
-    return translate
-
-
-def _their_translate(translator, compute_type):
-    import ctranslate2
-    import sentencepiece
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model"
-        translator.export_ctranslate2(path)
-        source, target = (
-            sentencepiece.SentencePieceProcessor(model_file=str(path / name))
-            for name in ("source.spm", "target.spm")
-        )
-        engine = ctranslate2.Translator(
-            str(path),
-            compute_type=compute_type,
-            inter_threads=core_count(),
-            intra_threads=1,
-        )
-
-    def translate(texts, beams):
-        results = engine.translate_batch(
-            source.encode(texts, out_type=str),
-            max_batch_size=translator.batch_size,
-            beam_size=beams,
-            length_penalty=0,
-            min_decoding_length=0,
-            max_decoding_length=translator.max_length - 1,
-        )
-        return target.decode([result.hypotheses[0] for result in results])
 
     return translate
 

@@ -3,8 +3,8 @@
 import sys
 import time
 
-from benchmarks.report import number, write_report
-from benchmarks.resident_memory import megabytes
+from benchmarks.report import write_report
+from benchmarks.resident_memory import megabytes, memory_table
 from benchmarks.sentences import sentences
 from keras_transformer import Translator
 
@@ -26,19 +26,10 @@ def run(options):
         if count % every == 0:
             seconds = time.perf_counter() - start
             points.append({"sentences": count, "seconds": seconds, **megabytes()})
-    rows = [
-        [
-            str(point["sentences"]),
-            number(point["resident"], 0),
-            number(point["peak"], 0),
-            number(point["seconds"], 1),
-        ]
-        for point in points
-    ]
     title = (
         f"Resident memory while {options.memory} sentences of {options.corpus} pass "
         f"through {options.translator.name}."
     )
     details = {"command": " ".join(sys.argv[1:]), "points": points}
-    header = ["sentences", "resident MB", "peak MB", "seconds"]
-    write_report("decoding_memory", title, header, rows, details)
+    table = memory_table(points, ["sentences"])
+    write_report("decoding_memory", title, *table, details)

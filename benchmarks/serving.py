@@ -82,19 +82,20 @@ def sentences_of(options, count=1000):
 
 def start_arm(options):
     """Make an arm, and its measurements."""
-    from benchmarks import serving_arms
+    from benchmarks.ctranslate2_text import text_translator
+    from benchmarks.model_server import ModelServer
     from benchmarks.request_load import RequestLoad
     from keras_transformer import GreedySearch, Translator
 
     translator = Translator.load(options.translator)
     translator.search = GreedySearch()
     if options.arm in ("grpc", "rest"):
-        answer = getattr(serving_arms.ModelServer(translator), options.arm)()
+        answer = getattr(ModelServer(translator), options.arm)()
     elif options.arm == "python":
         answer = translator
     else:
         kind = "int8" if options.arm.endswith("int8") else "float32"
-        answer = serving_arms.ctranslate2(translator, kind)
+        answer = text_translator(translator, kind)
     sentences = sentences_of(options)
     loads = {
         name: RequestLoad(answer, sentences, *load) for name, load in LOADS.items()

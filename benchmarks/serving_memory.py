@@ -4,8 +4,9 @@ import random
 import sys
 import time
 
-from benchmarks.report import number, write_report
-from benchmarks.serving_arms import ModelServer
+from benchmarks.model_server import ModelServer
+from benchmarks.report import write_report
+from benchmarks.resident_memory import memory_table
 from keras_transformer import GreedySearch, Translator
 
 PARTS = 10
@@ -20,14 +21,14 @@ def run(options):
     translator.search = GreedySearch()
     server = ModelServer(translator)
     translate, every = server.grpc(), max(options.memory // PARTS, 1)
-    start, lines = time.perf_counter(), 0
-    points = [{"requests": 0, "lines": 0, "seconds": 0.0, **server.megabytes()}]
+    start, sent = time.perf_counter(), 0
+    points = [{"requests": 0, "texts": 0, "seconds": 0.0, **server.megabytes()}]
     for count in range(1, options.memory + 1):
         texts = request(sentences, chance)
-        lines += len(translate(texts))
+        sent += len(translate(texts))
         if count % every == 0:
             seconds = time.perf_counter() - start
-            where = {"requests": count, "lines": lines, "seconds": seconds}
+            where = {"requests": count, "texts": sent, "seconds": seconds}
             points.append({**where, **server.megabytes()})
     server.stop()
     title = (
@@ -35,19 +36,9 @@ def run(options):
         "most of one sentence, some of up to 20 joined, one request in a hundred of "
         "100,000 letters."
     )
-    rows = [
-        [
-            str(point["requests"]),
-            str(point["lines"]),
-            number(point["resident"], 0),
-            number(point["peak"], 0),
-            number(point["seconds"], 1),
-        ]
-        for point in points
-    ]
-    header = ["requests", "texts", "resident MB", "peak MB", "seconds"]
+    table = memory_table(points, ["requests", "texts"])
     details = {"command": " ".join(sys.argv[1:]), "points": points}
-    write_report("serving_memory", title, header, rows, details)
+    write_report("serving_memory", title, *table, details)
 
 
 def request(sentences, chance):

@@ -11,7 +11,7 @@ import random
 import time
 
 from benchmarks.report import number, write_report
-from benchmarks.resident_memory import megabytes
+from benchmarks.resident_memory import megabytes, memory_table
 from keras_transformer import TranslationData, train_tokenizer
 
 PARTS = 10
@@ -49,18 +49,8 @@ def main():
         f"a second; {number(details['growth'], 1)} MB more after the last part of the "
         "epoch than after its first."
     )
-    header = ["part", "pairs", "seconds", "resident MB", "peak MB"]
-    rows = [
-        [
-            str(point["part"]),
-            str(point["pairs"]),
-            number(point["seconds"], 1),
-            number(point["resident"], 1),
-            number(point["peak"], 1),
-        ]
-        for point in points
-    ]
-    write_report(f"streaming_{options.pairs}", title, header, rows, details)
+    table = memory_table(points, ["part", "pairs"])
+    write_report(f"streaming_{options.pairs}", title, *table, details)
 
 
 def epoch(data):

@@ -2,7 +2,8 @@
 
 from keras import ops
 
-from keras_transformer.layers.key_value_cache import block_ends, known_bound
+from keras_transformer.layers.key_value_cache import block_ends
+from keras_transformer.layers.known_values import promised_range
 
 
 def loop_over_positions(unfinished, body, state, max_length, in_blocks):
@@ -28,7 +29,7 @@ def loop_over_positions(unfinished, body, state, max_length, in_blocks):
             return ops.logical_and(index < end, unfinished(index, *rest))
 
         def bounded(index, *rest, first=first, end=end):
-            with known_bound(index, end, first):
+            with promised_range(index, first, end - 1):
                 return body(index, *rest)
 
         state = ops.while_loop(within, bounded, state)

@@ -2,7 +2,8 @@
 
 import keras
 
-from keras_transformer.layers.key_value_cache import block_ends, known_bound
+from keras_transformer.layers.key_value_cache import block_ends
+from keras_transformer.layers.known_values import promised_range
 from keras_transformer.layers.plain_graph import plain_graph
 
 WRITTEN = "new_"  # before the name of a cache that a step has written to
@@ -73,7 +74,7 @@ class _Step(_Part):
         }
         index = inputs["index"]
         # One graph for all positions, of operations that other runtimes know.
-        with known_bound(index, self.max_length), plain_graph():
+        with promised_range(index, 0, self.max_length - 1), plain_graph():
             logits, (_, caches) = self.model.step(
                 inputs["token_ids"], state, index, shared
             )

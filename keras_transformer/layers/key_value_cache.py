@@ -12,49 +12,14 @@ hypothesis `i`, and nothing moves when a search drops some hypotheses and splits
 see `lineage`.
 """
 
-from contextlib import contextmanager
-from contextvars import ContextVar
-
 from keras import ops
 
 from keras_transformer.argument_checks import check_positive_integer
-from keras_transformer.layers.known_values import known_values
+from keras_transformer.layers.known_values import known_range, known_values
 from keras_transformer.layers.plain_graph import is_plain, plain_update
 from keras_transformer.layers.token_ids import out_of_range
 
 FIRST_BLOCK, GROWTH = 48, 4
-
-_range: ContextVar[tuple] = ContextVar("known_range", default=(None, 0, 0))
-
-
-@contextmanager
-def known_bound(index, bound, first=0):
-    """Promise that a tensor is in `range(first, bound)`.
-
-    It holds for this very tensor: a step that stands further on in its cache than the
-    loop around it, because a prefix is there already, has an index of its own.
-    """
-    token = _range.set((index, first, bound))
-    try:
-        yield
-    finally:
-        _range.reset(token)
-
-
-def known_range(index):
-    """Return the lowest and the highest value that an index can have.
-
-    Args:
-        index: an integer or scalar tensor.
-
-    Returns:
-        Two integers, or two times `None` if nothing is known.
-    """
-    known = known_values(index)
-    if known is not None:
-        return int(known), int(known)
-    promised, first, bound = _range.get()
-    return (first, bound - 1) if index is promised else (None, None)
 
 
 def begun_blocks(index, new, ends):

@@ -1,11 +1,11 @@
-"""What the tests of other runtimes share: models, and a greedy search in NumPy."""
+"""Models to export, and what runs them in ONNX Runtime, LiteRT and NumPy."""
 
 import numpy as np
-from keras import ops
+import pytest
 
-from keras_transformer import GreedySearch, Transformer
-from keras_transformer.decoding import SequenceGenerator
-from tests.backends import array_of, assert_close, randomize
+from keras_transformer import Transformer
+from keras_transformer.export import export_litert, export_onnx
+from tests.backends import randomize
 
 VOCABULARY_SIZE = 23
 MODELS = {
@@ -81,34 +81,44 @@ def greedy(encode, step, source_ids, max_length):
     return ids
 
 
-def assert_starts_alike(model, max_length, source_ids, found):
-    """Compare what the encoder gives with `start`, by the documented names."""
-    (_, caches), shared = model.start(source_ids, max_length)
-    expected = {"source_mask": shared["padding_mask"]}
-    for i, cache in enumerate(caches):
-        for part in ("key", "value"):
-            for j, block in enumerate(cache[part]):
-                expected[f"self_{part}_{i}_{j}"] = block
-            expected[f"cross_{part}_{i}_0"] = shared["cross"][i][part][0]
-    assert found.keys() == expected.keys()
-    for name, tensor in expected.items():
-        assert_close(found[name], tensor, message=name)
-        assert found[name].shape == tuple(tensor.shape)
+class Onnx:
+    """The two files in ONNX Runtime, as functions of dictionaries of arrays."""
+
+    def __init__(self, folder, model, max_length):
+        pytest.importorskip("tf2onnx")
+        onnxruntime = pytest.importorskip("onnxruntime")
+        export_onnx(folder, model, max_length=max_length)
+        self.sessions = {
+            name: onnxruntime.InferenceSession(folder / f"{name}.onnx")
+            for name in ("encoder", "step")
+        }
+
+    def encode(self, inputs):
+        return self._run("encoder", inputs)
+
+    def step(self, inputs):
+        return self._run("step", inputs)
+
+    def _run(self, name, inputs):
+        session = self.sessions[name]
+        inputs = {name: np.asarray(array) for name, array in inputs.items()}
+        names = [output.name for output in session.get_outputs()]
+        return dict(zip(names, session.run(names, inputs), strict=True))
 
 
-def assert_steps_alike(model, encode, step, source_ids, target_ids):
-    """Compare the steps' logits with those of whole targets."""
-    expected = model({"source_ids": source_ids, "target_ids": target_ids})
-    assert_close(read(encode, step, source_ids, target_ids), expected)
+class LiteRT:
+    """The two files in LiteRT, for batches of the size of `LENGTHS`."""
 
+    def __init__(self, folder, model, max_length):
+        litert = pytest.importorskip("ai_edge_litert.interpreter")
+        export_litert(folder, model, max_length=max_length, batch_size=len(LENGTHS))
+        self.interpreters = {
+            name: litert.Interpreter(str(folder / f"{name}.tflite"))
+            for name in ("encoder", "step")
+        }
 
-def assert_decodes_alike(model, max_length, encode, step, source_ids):
-    """Compare the greedy search's ids, some of which end and some are cut."""
-    generator = SequenceGenerator(model, GreedySearch(), max_length)
-    result = generator.predict_on_batch(source_ids)
-    expected = array_of(ops.convert_to_tensor(result["ids"]))[:, 0]
-    np.testing.assert_array_equal(
-        greedy(encode, step, source_ids, max_length), expected
-    )
-    finished = result["finished"][:, 0].tolist()
-    assert set(finished) == {False, True}
+    def encode(self, inputs):
+        return self.interpreters["encoder"].get_signature_runner()(**inputs)
+
+    def step(self, inputs):
+        return self.interpreters["step"].get_signature_runner()(**inputs)

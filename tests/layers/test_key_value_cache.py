@@ -6,11 +6,8 @@ from keras import ops
 
 from keras_transformer import DecoderBlock
 from keras_transformer.layers import key_value_cache
-from keras_transformer.layers.key_value_cache import (
-    block_ends,
-    known_bound,
-    known_range,
-)
+from keras_transformer.layers.key_value_cache import block_ends
+from keras_transformer.layers.known_values import known_range, promised_range
 from keras_transformer.layers.plain_graph import plain_graph
 from tests.backends import BACKEND, array_of, assert_close, compiled, randomize
 
@@ -48,7 +45,7 @@ def test_a_step_of_a_known_block_writes_no_other(plain):
 
     def step_of(first, end):
         def step(x, cache, index):
-            with known_bound(index, end, first):
+            with promised_range(index, first, end - 1):
                 lowest, highest = known_range(index)
                 assert first <= lowest <= highest < end
                 return block.step(x, cache, index)
@@ -83,7 +80,7 @@ def test_a_range_that_crosses_blocks_is_written_where_it_lands():
             index = ops.convert_to_tensor(number, dtype="int32") + 0 * ops.cast(
                 ops.sum(x), "int32"
             )
-            with known_bound(index, LENGTH, 1 if number else 0):
+            with promised_range(index, 1 if number else 0, LENGTH - 1):
                 y, cache = block.step(x[:, number : number + 1], cache, index)
             outputs.append(y)
         return ops.concatenate(outputs, axis=1)
@@ -94,7 +91,7 @@ def test_a_range_that_crosses_blocks_is_written_where_it_lands():
 @pytest.mark.skipif(BACKEND == "torch", reason="every value is known there")
 def test_what_is_promised_of_one_index_says_nothing_of_another():
     def run(index):
-        with known_bound(index, 4, 2):
+        with promised_range(index, 2, 3):
             assert known_range(index) == (2, 3)
             assert known_range(index + 0) == (None, None)
         assert known_range(index) == (None, None)

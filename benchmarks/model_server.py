@@ -1,4 +1,4 @@
-"""Ways to have sentences translated: over the wire, or by CTranslate2."""
+"""An exported translator behind the server of the tests."""
 
 import atexit
 import json
@@ -11,7 +11,6 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from benchmarks.quiet import core_count
 from benchmarks.resident_memory import megabytes
 
 ROOT = Path(__file__).parents[1]
@@ -96,34 +95,3 @@ class ModelServer:
             else:
                 return
         raise TimeoutError("The exported model is not served.")
-
-
-def ctranslate2(translator, compute_type):
-    """Return a function that translates with CTranslate2 and the same weights."""
-    import ctranslate2 as library
-    import sentencepiece
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model"
-        translator.export_ctranslate2(path)
-        source, target = (
-            sentencepiece.SentencePieceProcessor(model_file=str(path / name))
-            for name in ("source.spm", "target.spm")
-        )
-        engine = library.Translator(
-            str(path),
-            compute_type=compute_type,
-            inter_threads=core_count(),
-            intra_threads=1,
-        )
-
-    def translate(lines):
-        results = engine.translate_batch(
-            source.encode(lines, out_type=str),
-            beam_size=1,
-            min_decoding_length=0,
-            max_decoding_length=translator.max_length - 1,
-        )
-        return target.decode([result.hypotheses[0] for result in results])
-
-    return translate
