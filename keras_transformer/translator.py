@@ -5,7 +5,8 @@ import logging
 import keras
 
 from keras_transformer.argument_checks import check_positive_integer
-from keras_transformer.decoding import BatchGenerator, BeamSearch, Search
+from keras_transformer.decoding import BatchGenerator, BeamSearch
+from keras_transformer.decoding.search import check_search
 from keras_transformer.export import (
     export_saved_model,
     read_translator,
@@ -71,19 +72,14 @@ class Translator:
         self.model = model
         self.tokenizer = tokenizer
         self.target_tokenizer = target_tokenizer or tokenizer
-        self.search = BeamSearch() if search is None else search
-        if not isinstance(self.search, Search):
-            raise TypeError(
-                "`search` must be a search such as BeamSearch(num_beams=4). "
-                f"Received: {search!r}."
-            )
+        self.search = check_search(BeamSearch() if search is None else search)
         self.max_length = check_positive_integer("max_length", max_length)
         self.max_source_length = check_positive_integer(
             "max_source_length", max_source_length
         )
         if model.max_length is not None:
-            self.max_length = min(max_length, model.max_length)
-            self.max_source_length = min(max_source_length, model.max_length)
+            self.max_length = min(self.max_length, model.max_length)
+            self.max_source_length = min(self.max_source_length, model.max_length)
         self.batch_size = check_positive_integer("batch_size", batch_size)
         _check_vocabularies(model, self.tokenizer, self.target_tokenizer)
         self._special_ids = SpecialIds(
@@ -203,7 +199,8 @@ class Translator:
 
         Args:
             source: a list of strings, or one string.
-            target: their translations; the translator's own if not given.
+            target: their translations; the translator's own if not given, tokenized
+                again, which may give other tokens than were generated.
 
         Returns:
             A list of `AttentionMaps`, or one: the tokens of both sides, and the maps

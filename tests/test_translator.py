@@ -379,6 +379,9 @@ def test_the_limit_of_the_source_is_saved_and_exported(tmp_path, monkeypatch):
     loaded.export(tmp_path / "1", n_best=2)
     assert (options["max_source_length"], options["n_best"]) == (20, 2)
     learned = small_model(position="learned", max_length=12)
-    assert Translator(learned, toy_tokenizer()).max_source_length == 12
+    small = Translator(learned, toy_tokenizer(), max_length=np.int64(10))
+    assert small.max_source_length == 12
+    small.save(tmp_path / "small.translator")
+    assert Translator.load(tmp_path / "small.translator").max_length == 10
     with pytest.raises(ValueError, match="`max_source_length` must be"):
         small_translator(max_source_length=0)

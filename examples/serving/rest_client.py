@@ -16,7 +16,7 @@ def main():
     """Ask the server, and print a line for each sentence."""
     parser = argparse.ArgumentParser(description="Translate by REST.")
     parser.add_argument("sentences", nargs="+")
-    parser.add_argument("--server", default="http://localhost:8501")
+    parser.add_argument("--server", default="http://localhost:8501", help="its URL")
     parser.add_argument("--model", default="es")
     parser.add_argument("--timeout", type=float, default=10.0, help="seconds")
     options = parser.parse_args()

@@ -159,3 +159,13 @@ class Search(abc.ABC):
     def __repr__(self):
         options = (f"{name}={value!r}" for name, value in self.get_config().items())
         return f"{type(self).__name__}({', '.join(options)})"
+
+
+def check_search(search):
+    """Return a search, or raise `TypeError` if it is something else."""
+    if not isinstance(search, Search):
+        raise TypeError(
+            "`search` must be a search such as BeamSearch(num_beams=4). "
+            f"Received: {search!r}."
+        )
+    return search

@@ -35,7 +35,8 @@ def export_onnx(path, model, *, max_length=256):
     - `source_mask`, bool (batch, source), True at what is no padding; stays as it is.
 
     The batch and the length of sources are free. A step past `max_length` and an id
-    outside the vocabulary are errors of the runtime.
+    beyond the vocabulary are errors of the runtime; what it makes of negative ones is
+    not defined.
 
     Args:
         path: folder to make.
@@ -46,8 +47,9 @@ def export_onnx(path, model, *, max_length=256):
         FileExistsError: if `path` exists.
         ImportError: without tf2onnx, `pip install "keras-transformer-layers[onnx]"`.
         RuntimeError: on another backend than TensorFlow.
-        ValueError: for a model of another dtype or of one key and value head, a length
-            below 1, or one of more than the model's positions.
+        ValueError: for a model of another dtype or of one key and value head, one with
+            an operation that ONNX does not have (`activation="gelu"`), a length below
+            1, or one of more than the model's positions.
     """
     _check_backend("export_onnx")
     require("tf2onnx", "export_onnx")
@@ -79,14 +81,19 @@ def export_litert(path, model, *, max_length=256, batch_size=1):
         FileExistsError: if `path` exists.
         ImportError: with Keras below 3.15.
         RuntimeError: on another backend than TensorFlow.
-        ValueError: for a model of another dtype, a length or batch below 1, or a
-            length of more than the model's positions.
+        ValueError: for a model of another dtype or a quantized one, a length or batch
+            below 1, or a length of more than the model's positions.
     """
     _check_backend("export_litert")
     if tuple(map(int, keras.__version__.split(".")[:2])) < (3, 15):
         raise ImportError(
             "`export_litert` needs Keras 3.15. Install it with: pip install "
             f'"keras>=3.15". Received: {keras.__version__}.'
+        )
+    if any(weight.dtype == "int8" for weight in model.weights):
+        raise ValueError(
+            "`model` must not be quantized: LiteRT has no product of its integers. "
+            "Received: a model with int8 weights."
         )
     tf = require("tensorflow", "export_litert")
     _write(
@@ -108,6 +115,11 @@ def _write(path, model, kind, max_length, batch_size=None, **options):
             "`model` must have the dtype policy float32, which a model of the same "
             f"options can be given the weights of. Received: {model.dtype_policy.name}."
         )
+    if model.max_length is not None and max_length > model.max_length:
+        raise ValueError(
+            f"`max_length` must not exceed the model's {model.max_length} positions. "
+            f"Received: {max_length}."
+        )
     ending = {"onnx": "onnx", "litert": "tflite"}[kind]
     names = "encoder", "step"
     parts = encoder_and_step(model, max_length, batch_size)
@@ -128,6 +140,24 @@ def _write(path, model, kind, max_length, batch_size=None, **options):
                 ],
                 **options,
             )
+            if kind == "onnx":
+                _check_operations(folder / f"{name}.onnx")
+
+
+def _check_operations(file):
+    """Raise `ValueError` if a converter has left what no runtime of ONNX knows."""
+    onnx = require("onnx", "export_onnx")
+    graph = onnx.load(str(file), load_external_data=False)
+    unknown = {
+        node.op_type
+        for node in graph.graph.node
+        if not node.domain and not onnx.defs.has(node.op_type)
+    }
+    if unknown:
+        raise ValueError(
+            "`model` must consist of operations that ONNX has. Received: "
+            f"{', '.join(sorted(unknown))} in the {file.stem}."
+        )
 
 
 def _check_backend(user):

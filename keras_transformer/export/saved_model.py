@@ -5,6 +5,7 @@ from pathlib import Path
 
 from keras_transformer.argument_checks import check_positive_integer
 from keras_transformer.decoding import Sampling
+from keras_transformer.decoding.search import check_search
 from keras_transformer.export.serving_functions import ServingFunctions
 from keras_transformer.export.warm_up import write_warm_up
 from keras_transformer.text.optional_imports import require
@@ -74,7 +75,7 @@ def export_saved_model(
             without a seed, warm-up requests that are no lists of strings, or a
             length below 1.
     """
-    path = _checked_path(path)
+    path, search = _checked_path(path), check_search(search)
     max_length = check_positive_integer("max_length", max_length)
     warm_up = _checked_warm_up(warm_up)
     if isinstance(search, Sampling) and not isinstance(search.seed, int):
@@ -122,7 +123,7 @@ def _checked_path(path):
 
 
 def _checked_warm_up(warm_up):
-    if isinstance(warm_up, str):
+    if warm_up is not None and not isinstance(warm_up, list | tuple):
         raise TypeError(
             f"`warm_up` must be a list of lists of strings. Received: {warm_up!r}."
         )

@@ -150,6 +150,7 @@ class ServingFunctions:
     def score(self, text, translation):
         """Strings (batch,) and their translations to log-probabilities (batch,)."""
         tf, most = self.tf, self.max_source_length
+        self._check_pairs(text, translation)
         source_ids, _, too_long = self.source.source(text, most)
         target_ids, labels, too_long_target = self.target.target(translation, most)
         scored = self.scorer(
@@ -162,12 +163,19 @@ class ServingFunctions:
             "length": scored["lengths"],
         }
 
+    def _check_pairs(self, text, translation):
+        sizes = (self.tf.shape(strings)[0] for strings in (text, translation))
+        self.tf.debugging.assert_equal(
+            *sizes, "`text` and `translation` must have the same length."
+        )
+
     def attention(self, text, translation):
         """Strings (batch,) and their translations to tokens and attention scores.
 
         They grow with the square of the length, so `max_length` bounds both sides.
         """
         tf = self.tf
+        self._check_pairs(text, translation)
         source_ids, _, too_long = self.source.source(text, self.max_length)
         ids, labels, too_long_target = self.target.target(translation, self.max_length)
         none = (too_long | too_long_target)[:, None]

@@ -29,15 +29,19 @@ class LayerNormalization(keras.layers.LayerNormalization):
 
     def call(self, inputs):
         """Normalise (..., width) over its width, in float32 at least."""
-        backend = keras.backend.backend()
-        usual = self.axis == [-1] and self.gamma is not None and self.beta is not None
-        if backend == "torch" or not usual:
+        backend, gamma, beta = keras.backend.backend(), self.gamma, self.beta
+        if backend == "torch" or self.axis != [-1] or gamma is None or beta is None:
             return super().call(inputs)
+        if inputs.shape[-1] != gamma.shape[0]:
+            raise ValueError(
+                f"`inputs` must have the width that {self.name!r} was built for, "
+                f"{gamma.shape[0]}. Received: shape {tuple(inputs.shape)}."
+            )
         x = ops.cast(inputs, keras.backend.result_type(self.compute_dtype, "float32"))
         if backend == "tensorflow":
-            x = with_own_gradient(x, self.gamma, self.beta, self.epsilon)
+            x = with_own_gradient(x, gamma, beta, self.epsilon)
         else:
-            x = standardized(x, self.epsilon)[0] * self.gamma + self.beta
+            x = standardized(x, self.epsilon)[0] * gamma + beta
         return ops.cast(x, self.compute_dtype)
 
 

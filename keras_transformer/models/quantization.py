@@ -1,5 +1,6 @@
 """Quantization by Keras, and what a saved model remembers of it."""
 
+import re
 import warnings
 from contextlib import contextmanager
 
@@ -18,19 +19,33 @@ def quantization_of(mode, config, filters):
         A dictionary of plain values.
 
     Raises:
-        ValueError: for another mode than `"int8"`.
+        ValueError: for another mode than `"int8"`, or what is no regular expression.
         TypeError: for a function as filter, which could not be saved.
     """
     asked = getattr(config, "mode", config) if mode is None else mode
     if asked != "int8":
         raise ValueError(f'`mode` must be "int8". Received: {asked!r}.')
-    if callable(filters):
+    patterns = filters if isinstance(filters, list | tuple) else [filters or ""]
+    if not all(isinstance(pattern, str) for pattern in patterns):
         raise TypeError(
             "`filters` must be a regular expression of names of layers, or a list of "
             f"them, to be saved with the model. Received: {filters!r}."
         )
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(
+                "`filters` must be regular expressions. "
+                f"Received: {pattern!r}, {error}."
+            ) from error
     config = keras.saving.serialize_keras_object(config)
     return {"mode": asked, "config": config, "filters": filters}
+
+
+def int8_count(model):
+    """Return the number of weights of 8 bits."""
+    return sum(weight.dtype == "int8" for weight in model.weights)
 
 
 def quantize_again(model, quantizations):

@@ -9,6 +9,7 @@ from keras_transformer.argument_checks import (
 )
 from keras_transformer.models.assembly import check_special_ids, layer_counts
 from keras_transformer.models.quantization import (
+    int8_count,
     layers_without_quantization,
     quantization_of,
     quantize_again,
@@ -228,7 +229,8 @@ class Transformer(keras.Model):
         Keras quantizes the kernels and multiplies with them, by default after rounding
         what meets them to 8 bits too, each position by itself. Of token tables a row
         has a scale, and nothing else is rounded. Norms, biases and learned positions
-        stay. An optimizer is dropped: integers cannot be trained.
+        stay, and are what can still be trained: integers cannot, so that an optimizer
+        is dropped.
 
         Args:
             mode: `"int8"`.
@@ -238,15 +240,19 @@ class Transformer(keras.Model):
             **options: as for `keras.Model.quantize`.
 
         Raises:
-            ValueError: for another mode, a float16 model, or a layer that is quantized
-                already.
+            ValueError: for another mode, a float16 model, filters that match no layer,
+                or a layer that is quantized already.
             TypeError: for a function as filter, which could not be saved.
         """
-        quantization = quantization_of(mode, config, filters)
+        quantization, before = quantization_of(mode, config, filters), int8_count(self)
         given = {"mode": mode, "config": config, "filters": filters, **options}
         with layers_without_quantization():
             # Keras 3.12 has no filters, nor a config for this mode.
             super().quantize(**{k: v for k, v in given.items() if v is not None})
+        if int8_count(self) == before:
+            raise ValueError(
+                f"`filters` must match the name of a layer. Received: {filters!r}."
+            )
         self._quantizations = (*self._quantizations, quantization)
         self.optimizer, self.compiled = None, False
 

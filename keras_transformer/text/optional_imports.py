@@ -6,6 +6,7 @@ from types import ModuleType
 PACKAGES = {
     "ctranslate2": "ctranslate2",
     "keras_hub": "keras-hub",
+    "onnx": "onnx",
     "sentencepiece": "sentencepiece",
     "tensorflow": "tensorflow",
     "tensorflow_text": "tensorflow-text",

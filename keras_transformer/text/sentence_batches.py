@@ -29,12 +29,12 @@ def checked_sentences(name, sentences):
         yield sentence
 
 
-def _check_lengths(lengths, max_length, first=0):
+def _check_lengths(lengths, max_length, first=0, name="sentences"):
     if max_length is None or not len(lengths) or lengths.max() < max_length:
         return
     number = int(np.argmax(lengths))
     raise ValueError(
-        f"A sentence must have at most {max_length - 1} tokens and its end, for "
+        f"`{name}` must have at most {max_length - 1} tokens and the end each, for "
         f"`max_source_length` or the model's positions. "
         f"Received: {lengths[number]} tokens at index {first + number}."
     )
@@ -138,9 +138,10 @@ def pair_batch(sources, targets, tokenizers, special_ids, max_length=None, first
         ValueError: for a sentence that is too long.
     """
     sides = []
-    for texts, tokenizer in zip((sources, targets), tokenizers, strict=True):
+    texts_by_name = {"source": sources, "target": targets}
+    for (name, texts), tokenizer in zip(texts_by_name.items(), tokenizers, strict=True):
         encoded = EncodedTexts.from_texts(texts, tokenizer)
-        _check_lengths(encoded.lengths, max_length, first)
+        _check_lengths(encoded.lengths, max_length, first, name)
         width = _ceiling(max(int(encoded.lengths.max()) + 1, SHORTEST))
         width = width if max_length is None else min(width, max_length)
         sides.append((encoded, (len(texts), width)))

@@ -152,9 +152,22 @@ def test_what_cannot_be_written_is_refused(tmp_path, export):
 
 @on_tensorflow
 @needs_newest_keras
-def test_a_wrong_batch_size_is_refused(tmp_path):
+def test_what_litert_cannot_take_is_refused(tmp_path):
+    model = random_model()
     with pytest.raises((ValueError, TypeError), match="`batch_size` must be"):
-        export_litert(tmp_path / "model", random_model(), batch_size=1.5)
+        export_litert(tmp_path / "model", model, batch_size=1.5)
+    model.quantize("int8")
+    with pytest.raises(ValueError, match="`model` must not be quantized"):
+        export_litert(tmp_path / "model", model)
+
+
+@on_tensorflow
+def test_operations_that_onnx_lacks_are_named(tmp_path):
+    pytest.importorskip("tf2onnx")
+    model = random_model(activation="gelu")
+    with pytest.raises(ValueError, match=r"that ONNX has\. Received: Erfc in"):
+        export_onnx(tmp_path / "model", model, max_length=4)
+    assert list(tmp_path.iterdir()) == []
 
 
 @on_tensorflow

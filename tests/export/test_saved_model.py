@@ -127,6 +127,10 @@ def test_the_score_signature_equals_the_translator(served):
     np.testing.assert_allclose(result["log_probability"], expected, rtol=1e-4)
     lengths = [len(row) + 1 for row in translator.tokenizer.tokenize(list(targets))]
     assert result["length"].numpy().tolist() == lengths
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must have the same len"):
+        loaded.signatures["score"](
+            text=tf.constant(sources), translation=tf.constant(targets[:1])
+        )
 
 
 def test_first_dimensions_are_the_batch(served):
@@ -232,10 +236,16 @@ def test_a_folder_that_no_server_takes_for_a_version_is_reported(tmp_path, caplo
     assert (tmp_path / "latest" / "saved_model.pb").is_file()
 
 
-@pytest.mark.parametrize("warm_up", ["Hello", ["Hello"]])
+@pytest.mark.parametrize("warm_up", ["Hello", ["Hello"], 5])
 def test_warm_up_requests_must_be_lists_of_strings(tmp_path, warm_up):
     with pytest.raises(TypeError, match="`warm_up` must be a list of"):
         small_translator().export(tmp_path / "1", warm_up=warm_up)
+
+
+@pytest.mark.parametrize("search", [None, "beam"])
+def test_what_is_no_search_is_refused(tmp_path, search):
+    with pytest.raises(TypeError, match="`search` must be a search"):
+        small_translator().export(tmp_path / "1", search=search)
 
 
 def test_sampling_without_a_seed_is_refused(tmp_path):

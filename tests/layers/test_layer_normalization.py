@@ -52,6 +52,15 @@ def test_every_precision(dtype):
     assert all(np.isfinite(array_of(ops.cast(g, "float32"))).all() for g in found)
 
 
+@pytest.mark.skipif(BACKEND == "torch", reason="PyTorch has words of its own")
+@pytest.mark.parametrize(("built", "given"), [(4, 1), (1, 5), (4, 5)])
+def test_another_width_is_refused(built, given):
+    layer = LayerNormalization()
+    layer.build((None, built))
+    with pytest.raises(ValueError, match=r"`inputs` must have the width.*Received"):
+        layer(np.ones((2, given), "float32"))
+
+
 def test_gradients_equal_kerass():
     ours, keras_own = pair()
     found, expected = (

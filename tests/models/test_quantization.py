@@ -103,8 +103,12 @@ def test_half_precision_and_functions_as_filters_are_refused():
     with pytest.raises(ValueError, match="float16"):
         quantized(dtype="mixed_float16")
     if "filters" in ASKABLE:
-        with pytest.raises(TypeError, match="`filters` must be a regular expression"):
-            quantized(filters=lambda layer: True)
+        for filters in (lambda layer: True, [5]):
+            with pytest.raises(TypeError, match="`filters` must be a regular expr"):
+                quantized(filters=filters)
+        for filters in ("(", "nothing_like_it", []):
+            with pytest.raises(ValueError, match="`filters` must"):
+                quantized(filters=filters)
 
 
 def test_bfloat16():

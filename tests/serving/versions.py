@@ -6,17 +6,39 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.serving.c_session import CSession, RunError
+from tests.serving.messages import array_of
 
 NOT_FOUND = 5
 
 
 class Version:
-    """A loaded version, and how many requests use it."""
+    """A loaded version that has answered its warm-up requests, and its users."""
 
     def __init__(self, library, folder, config):
         self.number = int(folder.name)
         self.session = CSession(library, folder, config)
         self.users = 0
+        for request in warm_up_requests(folder):
+            inputs = {name: array_of(tensor) for name, tensor in request.inputs.items()}
+            self.session.run(request.model_spec.signature_name, inputs)
+
+
+def warm_up_requests(folder):
+    """Read the records that a server runs before it offers a version.
+
+    A record of a `TFRecord` file is its size in 8 bytes, their checksum in 4, the
+    content and its checksum in 4.
+    """
+    from tensorflow_serving.apis import prediction_log_pb2
+
+    file = folder / "assets.extra" / "tf_serving_warmup_requests"
+    data, place = file.read_bytes() if file.exists() else b"", 0
+    while place < len(data):
+        size = int.from_bytes(data[place : place + 8], "little")
+        record = data[place + 12 : place + 12 + size]
+        log = prediction_log_pb2.PredictionLog.FromString(record)
+        yield log.predict_log.request
+        place += 16 + size
 
 
 class Versions:
