@@ -1,5 +1,6 @@
 """A model in 8 bits: every path the same, near the model that it came from."""
 
+import gc
 import inspect
 
 import keras
@@ -24,6 +25,15 @@ OPTIONS = [
 ASKABLE = inspect.signature(keras.Model.quantize).parameters
 # Inputs are rounded: a difference of float32 may move one by 1/127.
 TOLERANCE = {"atol": 2e-2, "rtol": 0}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_objects_to_collect():
+    """Keras collects garbage for each weight that it replaces."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def quantized(mode="int8", config=None, filters=None, **options):
