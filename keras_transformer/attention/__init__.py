@@ -5,7 +5,9 @@ from keras_transformer.attention.dot_product import (
     dot_product_attention,
 )
 from keras_transformer.attention.dropout import byte_dropout
+from keras_transformer.attention.kernels import KERNELS
 from keras_transformer.attention.masks import (
+    as_attention_bias,
     as_attention_mask,
     as_boolean_mask,
     as_padding_mask,
@@ -13,9 +15,13 @@ from keras_transformer.attention.masks import (
     combine_masks,
     key_mask,
     real_positions,
+    row_mask,
+    window_mask,
 )
 
 __all__ = [
+    "KERNELS",
+    "as_attention_bias",
     "as_attention_mask",
     "as_boolean_mask",
     "as_padding_mask",
@@ -26,4 +32,6 @@ __all__ = [
     "dot_product_attention",
     "key_mask",
     "real_positions",
+    "row_mask",
+    "window_mask",
 ]

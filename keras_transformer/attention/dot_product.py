@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from keras_transformer.attention.dropout import byte_dropout
+from keras_transformer.attention.masks import combine_masks, row_mask
 
 # Added to the scores of forbidden keys. Far below any score, and finite: a row
 # without any allowed key stays free of NaN, forward and backward.
@@ -20,6 +21,10 @@ def dot_product_attention(
     *,
     mask=None,
     bias=None,
+    bias_at=None,
+    causal=False,
+    window=None,
+    offset=0,
     scale=None,
     dropout=0.0,
     seed=None,
@@ -41,6 +46,12 @@ def dot_product_attention(
         value: (batch, key, heads, value_dim).
         mask: boolean, broadcastable to (batch, heads, query, key), True = may attend.
         bias: added to the scaled scores, broadcastable to (batch, heads, query, key).
+        bias_at: function of (number of queries, number of keys, offset) that gives
+            such a bias, where it is a function of the distance between them.
+        causal: whether a query sees only keys up to its own row.
+        window: a query sees only keys at a distance of rows below it.
+        offset: row among the keys at which the first query stands, an integer or
+            scalar tensor.
         scale: factor of the query, 1/sqrt(head_dim) if not given.
         dropout: share of the scores that is dropped, in [0, 1). Give 0 at inference.
         seed: `keras.random.SeedGenerator` or integer for the dropout.
@@ -62,6 +73,11 @@ def dot_product_attention(
     if scale is None:
         scale = 1.0 / math.sqrt(query.shape[-1])
     query = query * ops.cast(scale, query.dtype)
+    lengths = ops.shape(query)[1], ops.shape(key)[1]
+    mask = combine_masks(mask, row_mask(*lengths, offset, causal, window))
+    if bias_at is not None:
+        own = bias_at(*lengths, offset)
+        bias = own if bias is None else bias + own
     if _fused_is_exact(query, value, bias, dropout, return_scores):
         return _fused(query, key, value, mask)
     context, scores = attend_by_head(

@@ -106,6 +106,58 @@ def causal_mask(query_length, key_length, offset=0):
     return (key[None, :] <= query[:, None])[None, None]
 
 
+def window_mask(query_length, key_length, window, offset=0):
+    """Let each query position see the keys nearer than `window`.
+
+    Args:
+        query_length: number of queries, an integer or scalar tensor.
+        key_length: number of keys, an integer or scalar tensor.
+        window: the first distance that is too far, an integer of at least 1.
+        offset: key position of the first query, an integer or scalar tensor.
+
+    Returns:
+        A boolean tensor (1, 1, query_length, key_length), True where
+        `|query + offset - key| < window`.
+    """
+    query = ops.arange(query_length, dtype="int32") + offset
+    key = ops.arange(key_length, dtype="int32")
+    return (ops.abs(query[:, None] - key[None, :]) < window)[None, None]
+
+
+def row_mask(query_length, key_length, offset=0, causal=False, window=None):
+    """Combine what rows may see by their distance, `None` if they see all."""
+    lengths = query_length, key_length
+    return combine_masks(
+        causal_mask(*lengths, offset) if causal else None,
+        None if window is None else window_mask(*lengths, window, offset),
+    )
+
+
+def as_attention_bias(bias, name="attention_bias"):
+    """Check a bias of the scores and give it a heads axis.
+
+    Args:
+        bias: floating point (batch, query, key) or (batch, heads, query, key), or
+            `None`; any axis may be 1.
+        name: the argument's name, for the error.
+
+    Returns:
+        A tensor (batch, heads or 1, query, key), or `None`.
+
+    Raises:
+        ValueError: for other ranks and dtypes. A mask is no bias.
+    """
+    if bias is None:
+        return None
+    bias = ops.convert_to_tensor(bias) if not hasattr(bias, "dtype") else bias
+    if "float" not in str(bias.dtype) or len(bias.shape) not in (3, 4):
+        raise ValueError(
+            f"`{name}` must be floating point of shape (batch, query, key) or (batch, "
+            f"heads, query, key). Received: {bias.dtype} of shape {tuple(bias.shape)}."
+        )
+    return ops.expand_dims(bias, 1) if len(bias.shape) == 3 else bias
+
+
 def combine_masks(*masks):
     """Apply all masks together; `None` stands for "everything allowed"."""
     combined = None

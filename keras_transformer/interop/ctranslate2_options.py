@@ -13,6 +13,8 @@ ACTIVATIONS = {
     "sigmoid": "Sigmoid",
     "tanh": "Tanh",
 }
+# Options of blocks for which it has nothing.
+PLAIN = {"attention": "dot_product", "window": None, "query_key_norm": False}
 POSITIONS = (PositionalEncoding, LearnedPositionalEncoding)
 
 
@@ -40,11 +42,12 @@ def check_options(model):
             f"for CTranslate2. Received: {model.options['position']!r}."
         )
     for block in blocks:
-        if block.attention != "dot_product":
-            raise ValueError(
-                '`attention` must be "dot_product" for CTranslate2. '
-                f"Received: {block.attention!r}."
-            )
+        for name, value in PLAIN.items():
+            if (received := getattr(block, name)) != value:
+                raise ValueError(
+                    f"`{name}` must be {value!r} for CTranslate2. "
+                    f"Received: {received!r}."
+                )
     integers = [w.path for w in model.weights if "int" in w.dtype]
     if weights := [path for path in integers if "seed" not in path]:
         raise ValueError(

@@ -4,6 +4,8 @@ Attention treats each query by itself, so the hypotheses of a source can stand s
 side as further queries to its one row of keys and values.
 """
 
+import math
+
 from keras import ops
 
 from keras_transformer.attention import attend_by_head
@@ -31,6 +33,7 @@ def attend_cached(attention, x, cache, *, mask=None, bias=None, hypotheses=1, of
         hypotheses * new, slots).
     """
     query = attention.project_query(x, offset=offset)
+    query = query * ops.cast(1.0 / math.sqrt(attention.key_dim), query.dtype)
     new, heads, dim = ops.shape(query)[1], query.shape[2], query.shape[3]
     if hypotheses > 1:
         query = ops.reshape(query, (-1, hypotheses * new, heads, dim))

@@ -74,9 +74,7 @@ class DecoderBlock(TransformerBlock):
         """Create the sublayers for the width of the inputs."""
         check_sequence_shape(inputs_shape)
         width = inputs_shape[-1]
-        self.self_attention = self._make_attention(
-            "self_attention", width, position=self.position, attention=self.attention
-        )
+        self.self_attention = self._make_self_attention(width)
         self.self_attention.build(inputs_shape, inputs_shape)
         self.self_attention_residual = self._make_residual("self_attention_residual")
         self.self_attention_residual.build(inputs_shape)
@@ -102,6 +100,8 @@ class DecoderBlock(TransformerBlock):
         memory_padding_mask=None,
         attention_mask=None,
         memory_attention_mask=None,
+        attention_bias=None,
+        positions=None,
         mask=None,
         memory_mask=None,
         use_causal_mask=True,
@@ -119,6 +119,10 @@ class DecoderBlock(TransformerBlock):
                 after the batch's; True = may attend.
             memory_attention_mask: boolean (batch, target, source), or with a heads
                 axis.
+            attention_bias: added to the self-attention scores, floating point (batch,
+                target, target), or with a heads axis.
+            positions: int32 (batch, target), where the rows don't count from 0, see
+                `MultiHeadAttention.call`.
             mask: boolean (batch, target), the inputs' Keras mask; filled in by Keras.
             memory_mask: boolean (batch, source), the memory's Keras mask; filled in
                 by Keras.
@@ -143,6 +147,8 @@ class DecoderBlock(TransformerBlock):
             inputs,
             key_mask=real_positions(padding_mask, mask),
             attention_mask=attention_mask,
+            attention_bias=attention_bias,
+            positions=positions,
             use_causal_mask=use_causal_mask,
             **options,
         )
@@ -246,7 +252,7 @@ class DecoderBlock(TransformerBlock):
         if lineage is None:
             lineage = own_line(rows, max_length, hypotheses)
         check_lineage(lineage, rows, max_length)
-        mask = visible_slots(lineage, index, new, hypotheses, padding_mask)
+        mask = visible_slots(lineage, index, new, hypotheses, padding_mask, self.window)
         update, scores = attend_passed(
             attention,
             entered,

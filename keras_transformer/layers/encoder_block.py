@@ -30,8 +30,8 @@ class EncoderBlock(TransformerBlock):
         **options: the keyword options of `TransformerBlock`: `dropout`,
             `attention_dropout`, `activation`, `normalize_first`, `normalization`,
             `layer_norm_epsilon`, `use_bias`, `num_key_value_heads`, `position`,
-            `attention`, `kernel_initializer`, `bias_initializer`, `seed`, and those of
-            every Keras layer.
+            `attention`, `window`, `query_key_norm`, `kernel_initializer`,
+            `bias_initializer`, `seed`, and those of every Keras layer.
 
     Raises:
         ValueError: for sizes below 1, rates outside [0, 1), or a width that
@@ -51,12 +51,7 @@ class EncoderBlock(TransformerBlock):
     def build(self, inputs_shape):
         """Create the sublayers for the width of the inputs."""
         check_sequence_shape(inputs_shape)
-        self.self_attention = self._make_attention(
-            "self_attention",
-            inputs_shape[-1],
-            position=self.position,
-            attention=self.attention,
-        )
+        self.self_attention = self._make_self_attention(inputs_shape[-1])
         self.self_attention.build(inputs_shape, inputs_shape)
         self.self_attention_residual = self._make_residual("self_attention_residual")
         self.self_attention_residual.build(inputs_shape)
@@ -67,6 +62,8 @@ class EncoderBlock(TransformerBlock):
         inputs,
         padding_mask=None,
         attention_mask=None,
+        attention_bias=None,
+        positions=None,
         mask=None,
         return_attention_scores=False,
         training=None,
@@ -78,6 +75,10 @@ class EncoderBlock(TransformerBlock):
             padding_mask: boolean (batch, length), True at real positions.
             attention_mask: boolean (batch, query, key) or (batch, heads, query, key),
                 True = may attend.
+            attention_bias: added to the scores, floating point (batch, query, key) or
+                (batch, heads, query, key).
+            positions: int32 (batch, length), where the rows don't count from 0, see
+                `MultiHeadAttention.call`.
             mask: boolean (batch, length), the inputs' Keras mask; filled in by Keras.
             return_attention_scores: whether to return the scores as well.
             training: whether dropout is on.
@@ -93,6 +94,8 @@ class EncoderBlock(TransformerBlock):
             inputs,
             key_mask=real_positions(padding_mask, mask),
             attention_mask=attention_mask,
+            attention_bias=attention_bias,
+            positions=positions,
             return_attention_scores=return_attention_scores,
             training=training,
         )

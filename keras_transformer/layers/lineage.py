@@ -8,7 +8,7 @@ and each hypothesis knows its line of ancestors, the writer of its every positio
 import keras
 from keras import ops
 
-from keras_transformer.attention import causal_mask, key_mask
+from keras_transformer.attention import causal_mask, key_mask, window_mask
 
 
 def own_line(rows, max_length, hypotheses):
@@ -44,7 +44,7 @@ def check_lineage(lineage, rows, max_length):
         )
 
 
-def visible_slots(lineage, index, new, hypotheses, padding_mask=None):
+def visible_slots(lineage, index, new, hypotheses, padding_mask=None, window=None):
     """Let new positions see themselves and those before them in their line.
 
     Args:
@@ -53,6 +53,7 @@ def visible_slots(lineage, index, new, hypotheses, padding_mask=None):
         new: number of new positions of each hypothesis.
         hypotheses: number of adjacent rows for each source.
         padding_mask: boolean (sources * hypotheses, max_length), True at real ones.
+        window: number of the last positions that are seen, `None` for all.
 
     Returns:
         Boolean (sources, 1, hypotheses * new, max_length * hypotheses): the queries
@@ -61,6 +62,8 @@ def visible_slots(lineage, index, new, hypotheses, padding_mask=None):
     """
     length = lineage.shape[1]
     seen = causal_mask(new, length, index)  # (1, 1, new, max_length)
+    if window is not None:
+        seen = ops.logical_and(seen, window_mask(new, length, window, index))
     if padding_mask is not None:
         seen = ops.logical_and(seen, key_mask(padding_mask))
     if hypotheses == 1:

@@ -1,38 +1,24 @@
 """Multi-head attention."""
 
-import math
-
 import keras
 from keras import ops
 
-from keras_transformer.argument_checks import (
-    check_choice,
-    check_positive_integer,
-    check_rate,
-)
 from keras_transformer.attention import (
+    KERNELS,
+    as_attention_bias,
     as_attention_mask,
-    causal_mask,
     combine_masks,
-    dot_product_attention,
     key_mask,
 )
 from keras_transformer.attention.masks import as_padding_mask
-from keras_transformer.layers.head_projection import HeadProjection
-from keras_transformer.layers.initialization import initializer_for
-from keras_transformer.layers.position_seam import (
-    as_position,
-    build_position,
-    rotated,
-    score_bias,
-)
-from keras_transformer.layers.sequence_shape import check_sequence_shape
+from keras_transformer.layers.attention_projections import AttentionProjections
+from keras_transformer.layers.position_seam import as_positions, bias_between
 
-KERNELS = {"dot_product": dot_product_attention}
+MASKS = ("value_mask", "key_mask", "attention_mask")
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class MultiHeadAttention(keras.layers.Layer):
+class MultiHeadAttention(AttentionProjections):
     """Several attention heads side by side, each with its own projections.
 
     ```
@@ -51,12 +37,17 @@ class MultiHeadAttention(keras.layers.Layer):
         use_bias: whether the four projections add a bias.
         output_dim: width of the output; the query's if not given.
         num_key_value_heads: number of key and value heads, a divisor of `num_heads`;
-            each serves several query heads. `num_heads` if not given.
+            each serves several query heads (grouped-query attention; 1 is
+            multi-query). `num_heads` if not given.
         position: a layer that puts positions into the attention itself, with one or
             both of `rotate(x, offset)`, for queries and keys (batch, length, heads,
             key_dim), and `bias(query_length, key_length, offset)`, added to the
             scores. `offset` is the position of the first row.
-        attention: name of the attention function; `"dot_product"`.
+        attention: name of the attention function: `"dot_product"`.
+        window: a query at position i sees keys at distances |i - j| < `window` only,
+            so the last `window` ones under a causal mask. No limit if not given.
+        query_key_norm: whether each head's queries and keys are normalised (RMS, with
+            trained scales) before positions and product.
         kernel_initializer: initializer of the four kernels.
         bias_initializer: initializer of the four biases.
         seed: seed of the dropout.
@@ -74,89 +65,15 @@ class MultiHeadAttention(keras.layers.Layer):
         >>> tuple(output.shape), tuple(scores.shape)
         ((1, 3, 8), (1, 2, 3, 3))
 
-    Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.2.2.
+    References:
+        - Vaswani et al., 2017, "Attention Is All You Need", section 3.2.2.
+        - Shazeer, 2019, "Fast Transformer Decoding", for shared keys and values;
+          Ainslie et al., 2023, "GQA", for groups.
+        - Henry et al., 2020, "Query-Key Normalization for Transformers".
     """
 
-    def __init__(
-        self,
-        num_heads,
-        key_dim,
-        *,
-        value_dim=None,
-        dropout=0.0,
-        use_bias=True,
-        output_dim=None,
-        num_key_value_heads=None,
-        position=None,
-        attention="dot_product",
-        kernel_initializer="glorot_uniform",
-        bias_initializer="zeros",
-        seed=None,
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
-        self.supports_masking = True
-        self.num_heads = check_positive_integer("num_heads", num_heads)
-        self.key_dim = check_positive_integer("key_dim", key_dim)
-        self.value_dim = check_positive_integer(
-            "value_dim", key_dim if value_dim is None else value_dim
-        )
-        self.dropout = check_rate("dropout", dropout)
-        self.use_bias = use_bias
-        if output_dim is not None:
-            check_positive_integer("output_dim", output_dim)
-        self.output_dim = output_dim
-        self.num_key_value_heads = check_positive_integer(
-            "num_key_value_heads",
-            num_heads if num_key_value_heads is None else num_key_value_heads,
-        )
-        if self.num_heads % self.num_key_value_heads:
-            raise ValueError(
-                "`num_key_value_heads` must divide `num_heads`. Received: "
-                f"num_key_value_heads={num_key_value_heads}, num_heads={num_heads}."
-            )
-        self.position = as_position(position)
-        self.attention = check_choice("attention", attention, KERNELS)
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.bias_initializer = keras.initializers.get(bias_initializer)
-        self.seed = seed
-        self.seed_generator = keras.random.SeedGenerator(seed)
-
-    def build(self, query_shape, value_shape, key_shape=None):
-        """Create the four projections."""
-        for name, shape in (("query", query_shape), ("value", value_shape)):
-            check_sequence_shape(shape, name)
-        heads, kv_heads = self.num_heads, self.num_key_value_heads
-        build_position(self.position, heads, self.key_dim)
-        self.query_dense = self._project_in("query", heads, self.key_dim)
-        self.key_dense = self._project_in("key", kv_heads, self.key_dim)
-        self.value_dense = self._project_in("value", kv_heads, self.value_dim)
-        self.output_dense = HeadProjection(
-            "abcd,cde->abe",
-            output_shape=(None, self.output_dim or query_shape[-1]),
-            bias_axes="e" if self.use_bias else None,
-            **self._projection_options("attention_output"),
-        )
-        self.query_dense.build(query_shape)
-        self.key_dense.build(value_shape if key_shape is None else key_shape)
-        self.value_dense.build(value_shape)
-        self.output_dense.build((None, None, heads, self.value_dim))
-
-    def _project_in(self, name, heads, head_dim):
-        return HeadProjection(
-            "abc,cde->abde",
-            output_shape=(None, heads, head_dim),
-            bias_axes="de" if self.use_bias else None,
-            **self._projection_options(name),
-        )
-
-    def _projection_options(self, name):
-        return {
-            "kernel_initializer": initializer_for(self.kernel_initializer, name),
-            "bias_initializer": initializer_for(self.bias_initializer, name),
-            "dtype": self.dtype_policy,
-            "name": name,
-        }
+    def __init__(self, num_heads, key_dim, **options):
+        super().__init__(num_heads, key_dim, **options)
 
     def call(
         self,
@@ -167,6 +84,8 @@ class MultiHeadAttention(keras.layers.Layer):
         value_mask=None,
         key_mask=None,
         attention_mask=None,
+        attention_bias=None,
+        positions=None,
         return_attention_scores=False,
         training=None,
         use_causal_mask=False,
@@ -186,6 +105,12 @@ class MultiHeadAttention(keras.layers.Layer):
             key_mask: boolean (batch, key), True at real positions.
             attention_mask: boolean (batch, query, key) or (batch, heads, query, key),
                 True = may attend.
+            attention_bias: added to the scaled scores, floating point (batch, query,
+                key) or (batch, heads, query, key); any axis may be 1.
+            positions: int32 (batch, length), the position of each row of queries and
+                keys for the `position` layer, where they don't count from 0: for
+                sequences packed one behind another or padded on the left. Masks and
+                windows count rows.
             return_attention_scores: whether to return the scores as well.
             training: whether dropout is on.
             use_causal_mask: whether a query sees only keys up to its own position.
@@ -197,34 +122,21 @@ class MultiHeadAttention(keras.layers.Layer):
         Raises:
             ValueError: for a float mask, or an `attention_mask` of two axes.
         """
-        mask = self._mask(query_mask, value_mask, key_mask, attention_mask)
-        if use_causal_mask:
-            lengths = ops.shape(query)[1], ops.shape(value)[1]
-            mask = combine_masks(mask, causal_mask(*lengths))
-        key, value = self.project_key_value(value, key)
+        mask = self._mask(value_mask, key_mask, attention_mask)
+        positions = as_positions(positions)
+        key, value = self.project_key_value(value, key, positions=positions)
         return self.attend(
             query,
             key,
             value,
             mask=mask,
+            query_mask=query_mask,
+            bias=as_attention_bias(attention_bias),
+            positions=positions,
+            causal=use_causal_mask,
             return_attention_scores=return_attention_scores,
             training=training,
         )
-
-    def project_key_value(self, value, key=None, *, offset=0):
-        """Project to keys and values once, for any number of calls of `attend`.
-
-        Args:
-            value: (batch, key, width).
-            key: (batch, key, width); `value` if not given.
-            offset: position of the first row, an integer or scalar tensor.
-
-        Returns:
-            Keys (batch, key, num_key_value_heads, key_dim) and values (batch, key,
-            num_key_value_heads, value_dim).
-        """
-        key = self.key_dense(value if key is None else key)
-        return rotated(self.position, key, offset), self.value_dense(value)
 
     def attend(
         self,
@@ -233,6 +145,10 @@ class MultiHeadAttention(keras.layers.Layer):
         value,
         *,
         mask=None,
+        query_mask=None,
+        bias=None,
+        positions=None,
+        causal=False,
         offset=0,
         return_attention_scores=False,
         training=None,
@@ -244,6 +160,10 @@ class MultiHeadAttention(keras.layers.Layer):
             key: from `project_key_value`.
             value: from `project_key_value`.
             mask: boolean, broadcastable to (batch, heads, query, key).
+            query_mask: boolean (batch, query), True at real positions.
+            bias: added to the scores, broadcastable to (batch, heads, query, key).
+            positions: int32 (batch, length), as for `call`.
+            causal: whether a query sees only keys up to its own row.
             offset: position of the first query, an integer or scalar tensor.
             return_attention_scores: whether to return the scores as well.
             training: whether dropout is on.
@@ -251,10 +171,9 @@ class MultiHeadAttention(keras.layers.Layer):
         Returns:
             As `call`.
         """
-        query = self.query_dense(query)  # (batch, query, heads, key_dim)
-        query = rotated(self.position, query, offset)
-        lengths = ops.shape(query)[1], ops.shape(key)[1]
-        bias = self.score_bias(*lengths, offset)
+        query = self.project_query(query, offset=offset, positions=positions)
+        if (more := bias_between(self.position, positions)) is not None:
+            bias = more if bias is None else bias + more
         shared_by = self.num_heads // self.num_key_value_heads
         if shared_by > 1:
             key = ops.repeat(key, shared_by, axis=2)
@@ -265,36 +184,25 @@ class MultiHeadAttention(keras.layers.Layer):
             value,
             mask=mask,
             bias=bias,
+            bias_at=getattr(self.position, "bias", None) if positions is None else None,
+            causal=causal,
+            window=self.window,
+            offset=offset,
             dropout=self.dropout if training else 0.0,
             seed=self.seed_generator,
             return_scores=return_attention_scores,
         )
-        if return_attention_scores:
-            context, scores = result
-            return self.output_dense(context), scores
-        return self.output_dense(result)
+        context, *scores = result if return_attention_scores else (result,)
+        # A padded query attends to nothing, which no mask of its size has to tell.
+        real = as_padding_mask(query_mask, "query_mask")
+        if real is not None:
+            context = ops.where(real[:, :, None, None], context, 0.0)
+            scores = [ops.where(real[:, None, :, None], x, 0.0) for x in scores]
+        output = self.output_dense(context)
+        return (output, *scores) if return_attention_scores else output
 
-    def project_query(self, query, *, offset=0):
-        """Project and scale queries, to multiply them with keys.
-
-        Args:
-            query: (batch, query, width).
-            offset: position of the first row, an integer or scalar tensor.
-
-        Returns:
-            (batch, query, heads, key_dim).
-        """
-        query = rotated(self.position, self.query_dense(query), offset)
-        return query * ops.cast(1.0 / math.sqrt(self.key_dim), query.dtype)
-
-    def score_bias(self, query_length, key_length, offset=0):
-        """Return what `position` adds to the scores, or `None`."""
-        return score_bias(self.position, query_length, key_length, offset)
-
-    def _mask(self, query_mask, value_mask, key_mask_, attention_mask):
-        rows = as_padding_mask(query_mask, "query_mask")
+    def _mask(self, value_mask, key_mask_, attention_mask):
         return combine_masks(
-            None if rows is None else rows[:, None, :, None],
             key_mask(value_mask, "value_mask"),
             key_mask(key_mask_, "key_mask"),
             as_attention_mask(attention_mask),
@@ -312,29 +220,13 @@ class MultiHeadAttention(keras.layers.Layer):
         self, query, value, key=None, return_attention_scores=False, **kwargs
     ):
         """Symbolic output: a tensor, or the pair of output and scores."""
-        masks = ("query_mask", "value_mask", "key_mask", "attention_mask")
-        self._mask(*(kwargs.get(name) for name in masks))
+        self._mask(*(kwargs.get(name) for name in MASKS))
+        as_padding_mask(kwargs.get("query_mask"), "query_mask")
+        as_attention_bias(kwargs.get("attention_bias"))
+        as_positions(kwargs.get("positions"))
         shape = self.compute_output_shape(query.shape, value.shape)
         output = keras.KerasTensor(shape, dtype=self.compute_dtype)
         if not return_attention_scores:
             return output
         shape = (query.shape[0], self.num_heads, query.shape[1], value.shape[1])
         return output, keras.KerasTensor(shape, dtype=self.compute_dtype)
-
-    def get_config(self):
-        """Return the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "num_heads": self.num_heads,
-            "key_dim": self.key_dim,
-            "value_dim": self.value_dim,
-            "dropout": self.dropout,
-            "use_bias": self.use_bias,
-            "output_dim": self.output_dim,
-            "num_key_value_heads": self.num_key_value_heads,
-            "position": keras.saving.serialize_keras_object(self.position),
-            "attention": self.attention,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
-            "seed": self.seed,
-        }

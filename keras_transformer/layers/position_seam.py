@@ -1,6 +1,7 @@
 """What a layer must offer to put positions into attention."""
 
 import keras
+from keras import ops
 
 
 def as_position(position):
@@ -32,13 +33,51 @@ def build_position(position, heads, key_dim):
         position.build((None, None, heads, key_dim))
 
 
-def rotated(position, x, offset):
+def rotated(position, x, offset, positions=None):
     """Return queries or keys (batch, length, heads, key_dim) with their positions."""
-    rotate = getattr(position, "rotate", None)
-    return x if rotate is None else rotate(x, offset)
+    if not hasattr(position, "rotate"):
+        return x
+    if positions is None:
+        return position.rotate(x, offset)
+    return _method(position, "rotate_at")(x, positions)
 
 
 def score_bias(position, query_length, key_length, offset):
     """Return what positions add to the scores, or `None`."""
     bias = getattr(position, "bias", None)
     return None if bias is None else bias(query_length, key_length, offset)
+
+
+def bias_between(position, positions):
+    """Return what explicit positions add to the scores, or `None`."""
+    if positions is None or not hasattr(position, "bias"):
+        return None
+    return _method(position, "bias_between")(positions, positions)
+
+
+def as_positions(positions):
+    """Check explicit positions: integers (batch, length), or `None`.
+
+    Raises:
+        ValueError: for another rank or floating point.
+    """
+    if positions is None:
+        return None
+    if not hasattr(positions, "dtype"):
+        positions = ops.convert_to_tensor(positions)
+    dtype = keras.backend.standardize_dtype(positions.dtype)
+    if len(positions.shape) != 2 or "int" not in dtype:
+        raise ValueError(
+            "`positions` must be integers of shape (batch, length). "
+            f"Received: {dtype} of shape {tuple(positions.shape)}."
+        )
+    return positions
+
+
+def _method(position, name):
+    method = getattr(position, name, None)
+    if method is None:
+        raise ValueError(
+            f"`positions` needs a `position` with `{name}`. Received: {position!r}."
+        )
+    return method

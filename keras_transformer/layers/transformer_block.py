@@ -8,9 +8,11 @@ from keras_transformer.argument_checks import (
     check_positive_number,
     check_rate,
 )
+from keras_transformer.attention import KERNELS
+from keras_transformer.layers.attention_projections import check_window
 from keras_transformer.layers.feed_forward import FeedForward
 from keras_transformer.layers.initialization import initializer_for, seed_for
-from keras_transformer.layers.multi_head_attention import KERNELS, MultiHeadAttention
+from keras_transformer.layers.multi_head_attention import MultiHeadAttention
 from keras_transformer.layers.position_seam import as_position
 from keras_transformer.layers.residual import NORMALIZATIONS, Residual
 
@@ -32,6 +34,8 @@ class TransformerBlock(keras.layers.Layer):
         num_key_value_heads: number of key and value heads, a divisor of `num_heads`.
         position: positions inside self-attention, see `MultiHeadAttention`.
         attention: name of the self-attention function, see `MultiHeadAttention`.
+        window: reach of self-attention, see `MultiHeadAttention`.
+        query_key_norm: whether heads normalise queries and keys.
         kernel_initializer: initializer of all kernels.
         bias_initializer: initializer of all biases.
         seed: seed of all dropout; each sublayer gets one of its own from it.
@@ -52,6 +56,8 @@ class TransformerBlock(keras.layers.Layer):
         num_key_value_heads=None,
         position=None,
         attention="dot_product",
+        window=None,
+        query_key_norm=False,
         kernel_initializer="glorot_uniform",
         bias_initializer="zeros",
         seed=None,
@@ -77,9 +83,20 @@ class TransformerBlock(keras.layers.Layer):
         self.num_key_value_heads = num_key_value_heads
         self.position = as_position(position)
         self.attention = check_choice("attention", attention, KERNELS)
+        self.window = check_window(window)
+        self.query_key_norm = query_key_norm
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.bias_initializer = keras.initializers.get(bias_initializer)
         self.seed = seed
+
+    def _make_self_attention(self, width):
+        return self._make_attention(
+            "self_attention",
+            width,
+            position=self.position,
+            attention=self.attention,
+            window=self.window,
+        )
 
     def _make_attention(self, name, width, **options):
         if width % self.num_heads:
@@ -93,6 +110,7 @@ class TransformerBlock(keras.layers.Layer):
             dropout=self.attention_dropout,
             use_bias=self.use_bias,
             num_key_value_heads=self.num_key_value_heads,
+            query_key_norm=self.query_key_norm,
             **options,
             **self._sublayer_options(name),
         )
@@ -165,6 +183,8 @@ class TransformerBlock(keras.layers.Layer):
             "num_key_value_heads": self.num_key_value_heads,
             "position": keras.saving.serialize_keras_object(self.position),
             "attention": self.attention,
+            "window": self.window,
+            "query_key_norm": self.query_key_norm,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
             "bias_initializer": keras.initializers.serialize(self.bias_initializer),
             "seed": self.seed,

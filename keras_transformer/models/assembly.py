@@ -6,6 +6,21 @@ from keras_transformer.argument_checks import check_choice, check_positive_integ
 from keras_transformer.layers import LearnedPositionalEncoding, PositionalEncoding
 
 TYING = ("all", "decoder", "none")
+# What the blocks of a model can be told, besides what a model has a word for.
+BLOCK_OPTIONS = ("attention", "window", "query_key_norm")
+
+
+def check_block_options(options):
+    """Check the names of options that a model only hands on to its blocks.
+
+    Raises:
+        TypeError: for another name.
+    """
+    for name in options:
+        if name not in BLOCK_OPTIONS:
+            known = ", ".join(f"`{option}`" for option in BLOCK_OPTIONS)
+            raise TypeError(f"No such option: `{name}`. Blocks know {known}.")
+    return options
 
 
 def tying_of(tie_embeddings, vocabulary_size, target_vocabulary_size):

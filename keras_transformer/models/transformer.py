@@ -7,7 +7,11 @@ from keras_transformer.argument_checks import (
     check_positive_number,
     check_rate,
 )
-from keras_transformer.models.assembly import check_special_ids, layer_counts
+from keras_transformer.models.assembly import (
+    check_block_options,
+    check_special_ids,
+    layer_counts,
+)
 from keras_transformer.models.quantization import (
     int8_count,
     layers_without_quantization,
@@ -55,6 +59,8 @@ class Transformer(keras.Model):
         end_id: id that ends a sequence.
         start_id: id that a target begins with.
         seed: seed of all dropout; each layer gets one of its own from it.
+        **block_options: other options of `EncoderBlock`: `attention`, `window`,
+            `query_key_norm`.
         name: name of the model.
         dtype: dtype policy of all layers, the global one if not given.
 
@@ -101,6 +107,7 @@ class Transformer(keras.Model):
         seed=None,
         name=None,
         dtype=None,
+        **block_options,
     ):
         policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
         options = {
@@ -135,6 +142,7 @@ class Transformer(keras.Model):
             "end_id": end_id,
             "start_id": start_id,
             "seed": seed,
+            **check_block_options(block_options),
         }
         check_special_ids(options)
         parts = TransformerParts(options, policy)

@@ -14,6 +14,7 @@ from keras_transformer.layers.lineage import (
 from keras_transformer.layers.plain_graph import is_plain
 from keras_transformer.layers.residual import NORMALIZATIONS
 from keras_transformer.models.assembly import (
+    BLOCK_OPTIONS,
     block_position,
     layer_counts,
     tying_of,
@@ -65,7 +66,9 @@ class TransformerParts:
             "activation", "normalize_first", "normalization", "layer_norm_epsilon",
             "use_bias", "num_key_value_heads",
         )  # fmt: skip
-        shared = {name: options[name] for name in names}
+        shared = {
+            name: options[name] for name in (*names, *BLOCK_OPTIONS) if name in options
+        }
         encoders, decoders = layer_counts(options["num_layers"])
 
         def block(kind, name):

@@ -36,6 +36,8 @@ BLOCK = {
     "num_key_value_heads": 2,
     "seed": 11,
     "attention": "dot_product",
+    "window": 3,
+    "query_key_norm": True,
     **INITIAL,
 }
 ATTENTION = {
@@ -48,12 +50,14 @@ ATTENTION = {
     "num_key_value_heads": 2,
     "seed": 11,
     "attention": "dot_product",
+    "window": 3,
+    "query_key_norm": True,
     **INITIAL,
 }
 SCORES = {"return_attention_scores": True}
-# Query 8x8, key and value 8x4 each (2 of 4 heads of width 2), output 8x8.
-SELF = 64 + 32 + 32 + 64
-CROSS = 64 + 24 + 24 + 64  # keys and values from a width of 6
+# Query 8x8, key and value 8x4 each (2 of 4 heads of width 2), output 8x8, two norms.
+SELF = 64 + 32 + 32 + 64 + 4
+CROSS = 64 + 24 + 24 + 64 + 4  # keys and values from a width of 6
 FEED_FORWARD = 80 + 80
 NORMS = 8
 
@@ -61,7 +65,8 @@ NORMS = 8
 def test_multi_head_attention(tmp_path):
     options = {**ATTENTION, "position": Distance(0.25)}
     check_layer(
-        MultiHeadAttention, options, (X, MEMORY), parameters=192 + 72 + 36 + 84,
+        MultiHeadAttention, options, (X, MEMORY),
+        parameters=192 + 72 + 36 + 84 + 12,
         path=tmp_path, call=SCORES,
     )  # fmt: skip
 
