@@ -8,8 +8,22 @@ always saying the most frequent token, and a model that has seen each masked tok
 neighbours only as counts (the token that stood most often behind the one before).
 """
 
+from collections import Counter, defaultdict
+
 import keras
 import numpy as np
+from record import Record, new_figure
+from sentence_stream import english_sentences
+from timed_training import fit_for
+
+from keras_transformer import (
+    Encoder,
+    MaskedLanguageModel,
+    SmoothedCrossEntropy,
+    TokenAccuracy,
+    TokenMasking,
+    train_tokenizer,
+)
 
 LENGTH, PAD = 24, 0
 SENTENCES = [
