@@ -5,9 +5,8 @@
 The dot product of two vectors of d_k independent components of variance 1 has the
 variance d_k. The experiment draws queries and keys, and looks at three things with the
 scale and without: the variance of the scores, how much of the softmax falls on the
-heaviest key, and the softmax's gradient. Then one attention layer learns to find the
-key that a noisy query means, by plain gradient descent and by Adam, which divides
-gradients by their size.
+heaviest key, and the softmax's gradient. Then one attention layer learns, by plain
+gradient descent with several rates, to find the key that a noisy query means.
 """
 
 import keras
@@ -20,20 +19,17 @@ from keras_transformer.attention import dot_product_attention
 WIDTHS = [16, 64, 256, 1024]
 KEYS = 64
 SCALES = {"divided by √d_k": None, "as they are": 1.0}  # `None` is 1/sqrt(d_k)
-OPTIMIZERS = {
-    "gradient descent": lambda: keras.optimizers.SGD(30.0, momentum=0.9),
-    "Adam": lambda: keras.optimizers.Adam(1e-3),
-}
-EVERY = 10  # steps from one point of a curve to the next
+TRAINED = [64, 1024]  # values of d_k
+RATES = [0.3, 1, 3, 10, 30, 100, 300]
 HEADER = [
     "d_k",
     "scores",
     "variance of scores",
     "weight of the heaviest key",
     "gradient of the softmax",
-    "right answers, gradient descent",
-    "steps to 90 % with Adam",
+    "rates that learn it",
 ]
+LEARNT = 0.95  # share of right answers
 
 
 def measure(width, scale, draws, seed=0):
@@ -81,54 +77,53 @@ class LookUp(keras.layers.Layer):
         return context[:, :, 0]
 
 
-def train(width, scale, optimizer, steps, seed=0):
+def train(width, scale, rate, steps, seed=0):
     """Learn to find the key that a noisy query means, from the squared error.
 
     Returns:
-        The share of right answers in every ten steps.
+        The share of right answers in the last tenth of the steps.
     """
     keras.utils.set_random_seed(seed)
     rng = np.random.default_rng(seed)
     inputs = [keras.Input((KEYS, size)) for size in (width, width, KEYS)]
     model = keras.Model(inputs, LookUp(width, scale)(*inputs))
-    model.compile(optimizer, "mse", metrics=["categorical_accuracy"], jit_compile=False)
-    curve, value = [], np.tile(np.eye(KEYS, dtype="float32"), (16, 1, 1))
-    for step in range(1, steps + 1):
+    model.compile(
+        keras.optimizers.SGD(rate, momentum=0.9),
+        "mse",
+        metrics=["categorical_accuracy"],
+        jit_compile=False,
+    )
+    value, logs = np.tile(np.eye(KEYS, dtype="float32"), (16, 1, 1)), {}
+    for step in range(steps):
         key = rng.normal(size=(16, KEYS, width))
         order = rng.permuted(np.tile(np.arange(KEYS), (16, 1)), axis=1)
         query = np.take_along_axis(key, order[:, :, None], axis=1)
         query = (query + rng.normal(size=query.shape)) / np.sqrt(2)  # variance 1 again
+        if step == steps - max(steps // 10, 1):
+            model.reset_metrics()
         batch = [query.astype("float32"), key.astype("float32"), value]
         logs = model.train_on_batch(batch, value[0][order], return_dict=True)
-        if step % EVERY == 0:
-            curve.append(float(logs["categorical_accuracy"]))
-            model.reset_metrics()
-    return curve
+    return float(logs["categorical_accuracy"])
 
 
-def steps_to(share, curve):
-    """Return the first step after which `curve` has reached `share`, as text."""
-    reached = [EVERY * (i + 1) for i, right in enumerate(curve) if right >= share]
-    return str(reached[0]) if reached else f"more than {EVERY * len(curve)}"
-
-
-def draw(widths, measured, curves):
-    """Draw the softmax by d_k, and learning at the largest one."""
+def draw(widths, measured, answers):
+    """Draw the softmax by d_k, and what each rate has learnt."""
     figure, axes = new_figure(3, width=3.6)
     colors = dict(zip(SCALES, ("C0", "C3"), strict=True))
     for name, color in colors.items():
         for axis, place in ((axes[0], 1), (axes[1], 2)):
             values = [measured[name, width][place] for width in widths]
             axis.plot(widths, values, "o-", color=color, label=name)
-        for optimizer, style in zip(OPTIMIZERS, ("-", ":"), strict=True):
-            curve = curves[name, optimizer, widths[-1]]
-            steps = EVERY * np.arange(1, len(curve) + 1)
-            label = f"{optimizer}, {name}"
-            axes[2].plot(steps, curve, style, color=color, label=label)
+    for (name, width), shares in answers.items():
+        style = "o:" if width == min(TRAINED) else "o-"
+        label = f"{name}, d_k = {width}"
+        axes[2].plot(
+            list(shares), list(shares.values()), style, color=colors[name], label=label
+        )
     axes[0].set(xscale="log", xlabel="d_k", ylabel="weight of the heaviest key")
     axes[1].set(xscale="log", yscale="log", xlabel="d_k")
     axes[1].set(ylabel="gradient of the softmax")
-    axes[2].set(xlabel="step", ylabel=f"right answers, d_k = {widths[-1]}")
+    axes[2].set(xscale="log", xlabel="learning rate", ylabel="right answers")
     axes[0].legend(title="scores")
     axes[2].legend(fontsize="x-small")
     return figure
@@ -138,28 +133,30 @@ def main():
     """Measure, train, and write what was found."""
     record = Record("score_scale", __doc__.splitlines()[0])
     options = record.options()
-    widths = WIDTHS[:2] if options.quick else WIDTHS
+    rates = RATES[3:5] if options.quick else RATES
     steps, draws = (20, 100) if options.quick else (300, 2000)
-    measured, curves, rows = {}, {}, []
-    for width in widths:
+    measured, answers, rows = {}, {}, []
+    for width in WIDTHS:
         for name, scale in SCALES.items():
             measured[name, width] = measure(width, scale, draws)
-            for optimizer, make in OPTIMIZERS.items():
-                curve = train(width, scale, make(), steps)
-                curves[name, optimizer, width] = curve
-                print(f"d_k {width}, {name}, {optimizer}: {curve[-1]:.1%} right")
+            learnt = "not tried"
+            if width in TRAINED:
+                shares = {rate: train(width, scale, rate, steps) for rate in rates}
+                answers[name, width] = shares
+                print(f"d_k {width}, {name}, right answers by rate: {shares}")
+                good = [rate for rate, share in shares.items() if share >= LEARNT]
+                learnt = f"{good[0]:g} to {good[-1]:g}" if good else "none"
             variance, heaviest, gradient = measured[name, width]
-            right = np.mean(curves[name, "gradient descent", width][-5:])
-            reached = steps_to(0.9, curves[name, "Adam", width])
             figures = f"{variance:.1f}", f"{heaviest:.2f}", f"{gradient:.2g}"
-            rows.append([str(width), name, *figures, f"{right:.1%}", reached])
+            rows.append([str(width), name, *figures, learnt])
     record.write(
-        f"Scores of random queries and {KEYS} keys, {draws} draws; and {steps} steps "
-        "of learning to find the key that a noisy query means.",
+        f"Scores of random queries and {KEYS} keys, {draws} draws; and learning rates "
+        f"with which {steps} steps of gradient descent find the key that a noisy query "
+        f"means at least {LEARNT:.0%} of the time, of {rates[0]:g} to {rates[-1]:g}.",
         HEADER,
         rows,
-        draw(widths, measured, curves),
-        curves={", ".join(map(str, key)): curve for key, curve in curves.items()},
+        draw(WIDTHS, measured, answers),
+        answers={", ".join(map(str, key)): each for key, each in answers.items()},
     )
 
 
