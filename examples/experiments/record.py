@@ -26,6 +26,9 @@ class Record:
             "--output", type=Path, default=OUTPUT, help="folder for table and plot"
         )
         self.parser.add_argument(
+            "--plots", type=Path, help="folder for the plot, if it is another one"
+        )
+        self.parser.add_argument(
             "--quick", action="store_true", help="little work, to try the script"
         )
 
@@ -57,9 +60,11 @@ class Record:
         details = {"title": title, "header": header, "rows": rows, **details}
         details["where"] = where
         (folder / f"{self.name}.json").write_text(json.dumps(details, indent=1) + "\n")
-        plot = folder / f"{self.name}.svg"
+        plots = self.given.plots or folder
+        plots.mkdir(parents=True, exist_ok=True)
+        plot = plots / f"{self.name}.svg"
         figure.savefig(plot, metadata={"Date": None})
-        print("", text, f"Written: {folder / self.name}.md, .json and .svg", sep="\n")
+        print("", text, f"Written: {folder / self.name}.md, .json and {plot}", sep="\n")
 
 
 def new_figure(columns=1, *, width=4.5, height=3.6):

@@ -72,9 +72,6 @@ class MultiHeadAttention(AttentionProjections):
         - Henry et al., 2020, "Query-Key Normalization for Transformers".
     """
 
-    def __init__(self, num_heads, key_dim, **options):
-        super().__init__(num_heads, key_dim, **options)
-
     def call(
         self,
         query,
