@@ -80,6 +80,7 @@ class Residual(keras.layers.Layer):
     def build(self, inputs_shape):
         """Create the normalisation's weights."""
         self.norm.build(inputs_shape)
+        self.depth.build(inputs_shape)  # Keras quantizes no model with unbuilt layers
 
     def enter(self, inputs):
         """Return the sublayer's input."""
