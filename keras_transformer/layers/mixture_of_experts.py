@@ -144,7 +144,8 @@ class MixtureOfExperts(keras.layers.Layer):
         """
         real = real_positions(padding_mask, mask)
         logits = ops.matmul(ops.cast(inputs, "float32"), self.router)
-        probabilities = ops.softmax(logits, axis=-1)  # (batch, length, experts)
+        # Not `softmax`, which warns of a single expert. (batch, length, experts)
+        probabilities = ops.exp(ops.log_softmax(logits, axis=-1))
         _, indices = ops.top_k(probabilities, self.top_k)
         chosen = ops.sum(ops.one_hot(indices, self.num_experts), axis=-2)
         gates = probabilities * chosen

@@ -47,7 +47,6 @@ def test_every_path_is_the_same(options, tmp_path):
     model.quantize("int8")
     quantized = array_of(model(inputs_of(SOURCE, TARGET)))
     assert 0 < np.abs(quantized - expected).max() < 0.1 * np.abs(expected).max()
-    assert_close(decode(model, TARGET), quantized, atol=2e-2, rtol=0)
     floats = [w.path for w in model.weights if "kernel" in w.path and w.dtype != "int8"]
     assert not [path for path in floats if path.endswith("/kernel")]
     model.save(tmp_path / "model.keras")
@@ -74,7 +73,8 @@ def test_fit_adds_the_experts_loss_without_padding(policy):
     model.compile(
         keras.optimizers.SGD(0.01), SmoothedCrossEntropy(), jit_compile=BACKEND == "jax"
     )
-    plain = model.evaluate(*data, verbose=0)
+    plain = float(array_of(SmoothedCrossEntropy()(labels, model(data[0]))))
+    assert not model.losses
     routers = [block.feed_forward.router for block in model.parts.encoder_blocks]
     before = [array_of(router).copy() for router in routers]
     (fitted,) = model.fit(*data, epochs=1, verbose=0).history["loss"]
