@@ -65,10 +65,10 @@ class TransformerBlock(BlockOptions):
     def _transform(self, x, padding_mask=None, training=None):
         """Pass `x` through the feed-forward network, with the residual around it."""
         around = self.feed_forward_residual
-        told = (
-            {"padding_mask": padding_mask} if takes_padding(self.feed_forward) else {}
-        )
-        update = self.feed_forward(around.enter(x), training=training, **told)
+        options = {"training": training}
+        if takes_padding(self.feed_forward):
+            options["padding_mask"] = padding_mask
+        update = self.feed_forward(around.enter(x), **options)
         return around(x, update, training=training)
 
     def _make_residual(self, name):
