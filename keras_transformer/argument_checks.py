@@ -43,3 +43,12 @@ def check_choice(name, value, choices):
         allowed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"`{name}` must be one of {allowed}. Received: {value!r}.")
     return value
+
+
+def check_nonnegative_number(name, value):
+    """Raise `ValueError` unless `value` is a number of at least 0."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:
+        raise ValueError(
+            f"`{name}` must be a number of at least 0. Received: {value!r}."
+        )
+    return float(value)

@@ -41,6 +41,10 @@ def check_options(model):
             '`position` must be "sinusoidal", "learned", None or one of their layers '
             f"for CTranslate2. Received: {model.options['position']!r}."
         )
+    if (layer := model.options.get("feed_forward")) is not None:
+        raise ValueError(
+            f"`feed_forward` must be None for CTranslate2. Received: {layer!r}."
+        )
     for block in blocks:
         for name, value in PLAIN.items():
             if (received := getattr(block, name)) != value:

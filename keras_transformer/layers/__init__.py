@@ -6,9 +6,11 @@ from keras_transformer.layers.feed_forward import FeedForward
 from keras_transformer.layers.learned_positional_encoding import (
     LearnedPositionalEncoding,
 )
+from keras_transformer.layers.mixture_of_experts import MixtureOfExperts
 from keras_transformer.layers.multi_head_attention import MultiHeadAttention
 from keras_transformer.layers.positional_encoding import PositionalEncoding
 from keras_transformer.layers.residual import Residual
+from keras_transformer.layers.stochastic_depth import StochasticDepth
 from keras_transformer.layers.token_embedding import TokenEmbedding
 
 __all__ = [
@@ -16,8 +18,10 @@ __all__ = [
     "EncoderBlock",
     "FeedForward",
     "LearnedPositionalEncoding",
+    "MixtureOfExperts",
     "MultiHeadAttention",
     "PositionalEncoding",
     "Residual",
+    "StochasticDepth",
     "TokenEmbedding",
 ]

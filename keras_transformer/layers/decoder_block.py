@@ -42,7 +42,8 @@ class DecoderBlock(TransformerBlock):
 
     Args:
         num_heads: number of attention heads, h; must divide the input's width.
-        intermediate_dim: width between the two maps of the feed-forward network, d_ff.
+        intermediate_dim: width between the maps of the feed-forward network, d_ff;
+            `None` if `feed_forward` is given.
         cross_attention: whether the block attends to a memory, the encoder's output.
         **options: as for `EncoderBlock`.
 
@@ -66,7 +67,9 @@ class DecoderBlock(TransformerBlock):
     Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.1.
     """
 
-    def __init__(self, num_heads, intermediate_dim, *, cross_attention=True, **options):
+    def __init__(
+        self, num_heads, intermediate_dim=None, *, cross_attention=True, **options
+    ):
         super().__init__(num_heads, intermediate_dim, **options)
         self.has_cross_attention = bool(cross_attention)
 
@@ -137,6 +140,7 @@ class DecoderBlock(TransformerBlock):
             at padded positions is not defined, and does not reach real ones.
         """
         self._check_memory(memory)
+        real = real_positions(padding_mask, mask)
         options = {
             "return_attention_scores": return_attention_scores,
             "training": training,
@@ -145,7 +149,7 @@ class DecoderBlock(TransformerBlock):
             self.self_attention,
             self.self_attention_residual,
             inputs,
-            key_mask=real_positions(padding_mask, mask),
+            key_mask=real,
             attention_mask=attention_mask,
             attention_bias=attention_bias,
             positions=positions,
@@ -165,7 +169,7 @@ class DecoderBlock(TransformerBlock):
                 **options,
             )
             scores += more
-        x = self._transform(x, training)
+        x = self._transform(x, real, training)
         return (x, *scores) if return_attention_scores else x
 
     def start(self, memory=None, max_length=None, *, batch_size=None, hypotheses=1):

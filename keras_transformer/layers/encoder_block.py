@@ -26,9 +26,11 @@ class EncoderBlock(TransformerBlock):
 
     Args:
         num_heads: number of attention heads, h; must divide the input's width.
-        intermediate_dim: width between the two maps of the feed-forward network, d_ff.
-        **options: the keyword options of `TransformerBlock`: `dropout`,
-            `attention_dropout`, `activation`, `normalize_first`, `normalization`,
+        intermediate_dim: width between the maps of the feed-forward network, d_ff;
+            `None` if `feed_forward` is given.
+        **options: the keyword options of `BlockOptions`: `dropout`,
+            `attention_dropout`, `intermediate_dropout`, `stochastic_depth`,
+            `activation`, `feed_forward`, `normalize_first`, `normalization`,
             `layer_norm_epsilon`, `use_bias`, `num_key_value_heads`, `position`,
             `attention`, `window`, `query_key_norm`, `kernel_initializer`,
             `bias_initializer`, `seed`, and those of every Keras layer.
@@ -88,18 +90,19 @@ class EncoderBlock(TransformerBlock):
             length, length). What stands at padded positions is not defined, and does
             not reach real ones.
         """
+        real = real_positions(padding_mask, mask)
         x, scores = self._attend(
             self.self_attention,
             self.self_attention_residual,
             inputs,
-            key_mask=real_positions(padding_mask, mask),
+            key_mask=real,
             attention_mask=attention_mask,
             attention_bias=attention_bias,
             positions=positions,
             return_attention_scores=return_attention_scores,
             training=training,
         )
-        x = self._transform(x, training)
+        x = self._transform(x, real, training)
         return (x, *scores) if return_attention_scores else x
 
     def compute_output_shape(self, inputs_shape):

@@ -5,6 +5,12 @@ from keras import ops
 
 from keras_transformer.argument_checks import check_positive_integer, check_rate
 from keras_transformer.layers.byte_dropout import ByteDropout
+from keras_transformer.layers.gated_activation import (
+    activate,
+    activation_config,
+    as_activation,
+    is_gated,
+)
 from keras_transformer.layers.initialization import initializer_for
 from keras_transformer.layers.sequence_shape import check_sequence_shape, target_shape
 
@@ -17,17 +23,28 @@ class FeedForward(keras.layers.Layer):
     FFN(x) = max(0, x W_1 + b_1) W_2 + b_2
     ```
 
+    With a gated activation a third map multiplies what the activation lets through:
+
+    ```
+    FFN(x) = (act(x W) * (x V)) W_2
+    ```
+
+    act is SiLU for `"swiglu"`, the exact GELU for `"geglu"`, ReLU for `"reglu"`. The
+    kernel of `gate` is W, that of `intermediate` V, both (width, intermediate_dim), and
+    that of `output_dense` W_2, (intermediate_dim, width). At two thirds of the
+    `intermediate_dim` there are as many weights as without a gate.
+
     Args:
-        intermediate_dim: width between the two maps, d_ff.
-        activation: the activation, ReLU in the paper.
+        intermediate_dim: width between the maps, d_ff.
+        activation: the activation, ReLU in the paper; a gated one by its name.
         dropout: share of the intermediate units dropped in training, in [0, 1).
         use_bias: whether the maps add a bias.
-        kernel_initializer: initializer of both kernels.
-        bias_initializer: initializer of both biases.
+        kernel_initializer: initializer of the kernels.
+        bias_initializer: initializer of the biases.
         seed: seed of the dropout.
 
     Raises:
-        ValueError: for a width below 1 or a rate outside [0, 1).
+        ValueError: for a width below 1, a rate outside [0, 1) or an unknown activation.
 
     Examples:
         >>> import numpy as np
@@ -35,7 +52,8 @@ class FeedForward(keras.layers.Layer):
         >>> tuple(FeedForward(intermediate_dim=32)(np.ones((2, 5, 8), "float32")).shape)
         (2, 5, 8)
 
-    Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.3.
+    Reference: Vaswani et al., 2017, "Attention Is All You Need", section 3.3; Shazeer,
+    2020, "GLU Variants Improve Transformer".
     """
 
     def __init__(
@@ -55,7 +73,7 @@ class FeedForward(keras.layers.Layer):
         self.intermediate_dim = check_positive_integer(
             "intermediate_dim", intermediate_dim
         )
-        self.activation = keras.activations.get(activation)
+        self.activation = as_activation(activation)
         self.dropout = check_rate("dropout", dropout)
         self.use_bias = use_bias
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
@@ -63,11 +81,14 @@ class FeedForward(keras.layers.Layer):
         self.seed = seed
 
     def build(self, inputs_shape):
-        """Create the two maps."""
+        """Create the maps."""
         check_sequence_shape(inputs_shape)
         width = inputs_shape[-1]
         self.intermediate = self._linear(self.intermediate_dim, "intermediate")
         self.intermediate.build((None, width))
+        if is_gated(self.activation):
+            self.gate = self._linear(self.intermediate_dim, "gate")
+            self.gate.build((None, width))
         self.dropout_layer = ByteDropout(
             self.dropout, seed=self.seed, dtype=self.dtype_policy, name="dropout"
         )
@@ -96,9 +117,14 @@ class FeedForward(keras.layers.Layer):
         """
         # Two axes: the weight gradients are then single matrix products.
         x = ops.reshape(inputs, (-1, inputs.shape[-1]))  # (batch * length, width)
-        x = self.activation(self.intermediate(x))
-        x = self.output_dense(self.dropout_layer(x, training=training))
+        x = self.output_dense(self.dropout_layer(self._inner(x), training=training))
         return ops.reshape(x, target_shape(inputs))
+
+    def _inner(self, x):
+        """Intermediate units (batch * length, intermediate_dim)."""
+        if is_gated(self.activation):
+            return activate(self.activation, self.gate(x)) * self.intermediate(x)
+        return activate(self.activation, self.intermediate(x))
 
     def compute_output_shape(self, inputs_shape):
         """Shape of the inputs."""
@@ -109,7 +135,7 @@ class FeedForward(keras.layers.Layer):
         return {
             **super().get_config(),
             "intermediate_dim": self.intermediate_dim,
-            "activation": keras.activations.serialize(self.activation),
+            "activation": activation_config(self.activation),
             "dropout": self.dropout,
             "use_bias": self.use_bias,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),

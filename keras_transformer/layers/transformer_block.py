@@ -1,93 +1,15 @@
 """What encoder and decoder blocks have in common."""
 
-import keras
-
-from keras_transformer.argument_checks import (
-    check_choice,
-    check_positive_integer,
-    check_positive_number,
-    check_rate,
-)
-from keras_transformer.attention import KERNELS
-from keras_transformer.layers.attention_projections import check_window
+from keras_transformer.layers.block_options import BlockOptions
 from keras_transformer.layers.feed_forward import FeedForward
+from keras_transformer.layers.feed_forward_seam import takes_padding
 from keras_transformer.layers.initialization import initializer_for, seed_for
 from keras_transformer.layers.multi_head_attention import MultiHeadAttention
-from keras_transformer.layers.position_seam import as_position
-from keras_transformer.layers.residual import NORMALIZATIONS, Residual
+from keras_transformer.layers.residual import Residual
 
 
-class TransformerBlock(keras.layers.Layer):
-    """Options of a block, and its sublayers made from them.
-
-    Args:
-        num_heads: number of attention heads, h; must divide the input's width.
-        intermediate_dim: width between the two maps of the feed-forward network, d_ff.
-        dropout: share of each sublayer's output dropped in training, in [0, 1).
-        attention_dropout: share of the attention scores dropped in training.
-        activation: activation of the feed-forward network.
-        normalize_first: whether to normalise before each sublayer (pre-norm) and not
-            after the residual sum, as the paper does (post-norm).
-        normalization: `"layer"` or `"rms"`.
-        layer_norm_epsilon: added to the variance in the normalisation.
-        use_bias: whether projections and maps add a bias.
-        num_key_value_heads: number of key and value heads, a divisor of `num_heads`.
-        position: positions inside self-attention, see `MultiHeadAttention`.
-        attention: name of the self-attention function, see `MultiHeadAttention`.
-        window: reach of self-attention, see `MultiHeadAttention`.
-        query_key_norm: whether heads normalise queries and keys.
-        kernel_initializer: initializer of all kernels.
-        bias_initializer: initializer of all biases.
-        seed: seed of all dropout; each sublayer gets one of its own from it.
-    """
-
-    def __init__(
-        self,
-        num_heads,
-        intermediate_dim,
-        *,
-        dropout=0.0,
-        attention_dropout=0.0,
-        activation="relu",
-        normalize_first=False,
-        normalization="layer",
-        layer_norm_epsilon=1e-5,
-        use_bias=True,
-        num_key_value_heads=None,
-        position=None,
-        attention="dot_product",
-        window=None,
-        query_key_norm=False,
-        kernel_initializer="glorot_uniform",
-        bias_initializer="zeros",
-        seed=None,
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
-        self.supports_masking = True
-        self.num_heads = check_positive_integer("num_heads", num_heads)
-        self.intermediate_dim = check_positive_integer(
-            "intermediate_dim", intermediate_dim
-        )
-        self.dropout = check_rate("dropout", dropout)
-        self.attention_dropout = check_rate("attention_dropout", attention_dropout)
-        self.activation = keras.activations.get(activation)
-        self.normalize_first = normalize_first
-        self.normalization = check_choice(
-            "normalization", normalization, NORMALIZATIONS
-        )
-        self.layer_norm_epsilon = check_positive_number(
-            "layer_norm_epsilon", layer_norm_epsilon
-        )
-        self.use_bias = use_bias
-        self.num_key_value_heads = num_key_value_heads
-        self.position = as_position(position)
-        self.attention = check_choice("attention", attention, KERNELS)
-        self.window = check_window(window)
-        self.query_key_norm = query_key_norm
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.bias_initializer = keras.initializers.get(bias_initializer)
-        self.seed = seed
+class TransformerBlock(BlockOptions):
+    """The sublayers that a block makes from its options, and the paths through them."""
 
     def _make_self_attention(self, width):
         return self._make_attention(
@@ -116,12 +38,14 @@ class TransformerBlock(keras.layers.Layer):
         )
 
     def _build_feed_forward(self, shape):
-        self.feed_forward = FeedForward(
-            self.intermediate_dim,
-            activation=self.activation,
-            use_bias=self.use_bias,
-            **self._sublayer_options("feed_forward"),
-        )
+        if self.feed_forward is None:
+            self.feed_forward = FeedForward(
+                self.intermediate_dim,
+                activation=self.activation,
+                dropout=self.intermediate_dropout,
+                use_bias=self.use_bias,
+                **self._sublayer_options("feed_forward"),
+            )
         self.feed_forward.build(shape)
         self.feed_forward_residual = self._make_residual("feed_forward_residual")
         self.feed_forward_residual.build(shape)
@@ -138,14 +62,19 @@ class TransformerBlock(keras.layers.Layer):
         update, *scores = attended if isinstance(attended, tuple) else (attended,)
         return around(x, update, training=options.get("training")), scores
 
-    def _transform(self, x, training=None):
+    def _transform(self, x, padding_mask=None, training=None):
+        """Pass `x` through the feed-forward network, with the residual around it."""
         around = self.feed_forward_residual
-        update = self.feed_forward(around.enter(x), training=training)
+        options = {"training": training}
+        if takes_padding(self.feed_forward):
+            options["padding_mask"] = padding_mask
+        update = self.feed_forward(around.enter(x), **options)
         return around(x, update, training=training)
 
     def _make_residual(self, name):
         return Residual(
             dropout=self.dropout,
+            stochastic_depth=self.stochastic_depth,
             normalize_first=self.normalize_first,
             normalization=self.normalization,
             epsilon=self.layer_norm_epsilon,
@@ -166,26 +95,3 @@ class TransformerBlock(keras.layers.Layer):
     def compute_mask(self, inputs, mask=None):
         """Pass the inputs' Keras mask on; scores carry none."""
         return mask
-
-    def get_config(self):
-        """Return the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "num_heads": self.num_heads,
-            "intermediate_dim": self.intermediate_dim,
-            "dropout": self.dropout,
-            "attention_dropout": self.attention_dropout,
-            "activation": keras.activations.serialize(self.activation),
-            "normalize_first": self.normalize_first,
-            "normalization": self.normalization,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "use_bias": self.use_bias,
-            "num_key_value_heads": self.num_key_value_heads,
-            "position": keras.saving.serialize_keras_object(self.position),
-            "attention": self.attention,
-            "window": self.window,
-            "query_key_norm": self.query_key_norm,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
-            "seed": self.seed,
-        }

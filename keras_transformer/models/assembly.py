@@ -2,12 +2,25 @@
 
 import keras
 
-from keras_transformer.argument_checks import check_choice, check_positive_integer
+from keras_transformer.argument_checks import (
+    check_choice,
+    check_positive_integer,
+    check_rate,
+)
 from keras_transformer.layers import LearnedPositionalEncoding, PositionalEncoding
+from keras_transformer.layers.feed_forward_seam import feed_forward_config
+from keras_transformer.layers.gated_activation import activation_config, as_activation
 
 TYING = ("all", "decoder", "none")
 # What the blocks of a model can be told, besides what a model has a word for.
-BLOCK_OPTIONS = ("attention", "window", "query_key_norm")
+BLOCK_OPTIONS = (
+    "attention",
+    "window",
+    "query_key_norm",
+    "intermediate_dropout",
+    "stochastic_depth",
+    "feed_forward",
+)
 
 
 def check_block_options(options):
@@ -21,6 +34,38 @@ def check_block_options(options):
             known = ", ".join(f"`{option}`" for option in BLOCK_OPTIONS)
             raise TypeError(f"No such option: `{name}`. Blocks know {known}.")
     return options
+
+
+def at_depth(options, number, count):
+    """Adapt a stack's options to one of its blocks.
+
+    The rate of stochastic depth grows linearly with the depth.
+
+    Args:
+        options: options of all blocks, by name.
+        number: number of the block in its stack, from 1.
+        count: number of blocks in the stack.
+    """
+    own = dict(options)
+    if "stochastic_depth" in own:
+        rate = check_rate("stochastic_depth", own["stochastic_depth"])
+        own["stochastic_depth"] = rate * number / count
+    if own.get("feed_forward") is not None:
+        own["intermediate_dim"] = None  # a model always has one
+    return own
+
+
+def options_config(options):
+    """Return a model's options as plain values, for its config."""
+    plain = {
+        **options,
+        "activation": activation_config(as_activation(options["activation"])),
+    }
+    if not isinstance(options["position"], str):
+        plain["position"] = keras.saving.serialize_keras_object(options["position"])
+    if "feed_forward" in options:
+        plain["feed_forward"] = feed_forward_config(options["feed_forward"])
+    return plain
 
 
 def tying_of(tie_embeddings, vocabulary_size, target_vocabulary_size):

@@ -11,6 +11,7 @@ from keras_transformer.models.assembly import (
     check_block_options,
     check_special_ids,
     layer_counts,
+    options_config,
 )
 from keras_transformer.models.quantization import (
     int8_count,
@@ -37,10 +38,11 @@ class Transformer(keras.Model):
         num_layers: number of blocks, N, in encoder and decoder; or a pair for both.
         hidden_dim: width of the model, d_model.
         num_heads: number of attention heads, h.
-        intermediate_dim: width inside the feed-forward networks, d_ff.
+        intermediate_dim: width inside the feed-forward networks, d_ff; not used with
+            `feed_forward`.
         dropout: share dropped of the embeddings and of each sublayer's output, P_drop.
         attention_dropout: share dropped of the attention scores.
-        activation: activation of the feed-forward networks.
+        activation: activation of the feed-forward networks, see `FeedForward`.
         normalize_first: whether blocks normalise first (pre-norm). A last norm then
             ends each stack.
         normalization: `"layer"` or `"rms"`.
@@ -60,7 +62,9 @@ class Transformer(keras.Model):
         start_id: id that a target begins with.
         seed: seed of all dropout; each layer gets one of its own from it.
         **block_options: other options of `EncoderBlock`: `attention`, `window`,
-            `query_key_norm`.
+            `query_key_norm`, `intermediate_dropout`, `stochastic_depth`,
+            `feed_forward`. The rate of stochastic depth grows linearly with the depth:
+            block l of the L of its stack has `stochastic_depth * l / L`.
         name: name of the model.
         dtype: dtype policy of all layers, the global one if not given.
 
@@ -266,17 +270,10 @@ class Transformer(keras.Model):
 
     def get_config(self):
         """Return the constructor's arguments, and quantizations if there are any."""
-        position = self.options["position"]
-        if not isinstance(position, str):
-            position = keras.saving.serialize_keras_object(position)
         quantizations = list(self._quantizations)
         return {
             **({"quantizations": quantizations} if quantizations else {}),
-            **self.options,
-            "activation": keras.activations.serialize(
-                keras.activations.get(self.options["activation"])
-            ),
-            "position": position,
+            **options_config(self.options),
             "name": self.name,
             "dtype": keras.dtype_policies.serialize(self._policy),
         }

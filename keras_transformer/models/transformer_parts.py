@@ -15,6 +15,7 @@ from keras_transformer.layers.plain_graph import is_plain
 from keras_transformer.layers.residual import NORMALIZATIONS
 from keras_transformer.models.assembly import (
     BLOCK_OPTIONS,
+    at_depth,
     block_position,
     layer_counts,
     tying_of,
@@ -71,17 +72,15 @@ class TransformerParts:
         }
         encoders, decoders = layer_counts(options["num_layers"])
 
-        def block(kind, name):
-            position = block_position(options["position"])
-            seed = seed_for(options["seed"], name)
-            return kind(**shared, position=position, seed=seed, dtype=policy, name=name)
+        def stack(kind, prefix, count):
+            for i in range(count):
+                own, name = at_depth(shared, i + 1, count), f"{prefix}_{i}"
+                own["position"] = block_position(options["position"])
+                own["seed"] = seed_for(options["seed"], name)
+                yield kind(**own, dtype=policy, name=name)
 
-        self.encoder_blocks = [
-            block(EncoderBlock, f"encoder_block_{i}") for i in range(encoders)
-        ]
-        self.decoder_blocks = [
-            block(DecoderBlock, f"decoder_block_{i}") for i in range(decoders)
-        ]
+        self.encoder_blocks = list(stack(EncoderBlock, "encoder_block", encoders))
+        self.decoder_blocks = list(stack(DecoderBlock, "decoder_block", decoders))
         self.encoder_norm = self.decoder_norm = None
         if options["normalize_first"]:
             norm = NORMALIZATIONS[options["normalization"]]

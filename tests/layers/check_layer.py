@@ -12,8 +12,8 @@ POLICIES = {
     "mixed_float16": "float16",
     "mixed_bfloat16": "bfloat16",
 }
-# One has no other value yet, the other is tested with both.
-MAY_BE_DEFAULT = ("attention", "cross_attention")
+# The first has no other value yet; the others are tested with both elsewhere.
+MAY_BE_DEFAULT = ("attention", "cross_attention", "feed_forward")
 
 
 def check_layer(kind, options, inputs, *, parameters, path, call=None, fit_with=None):

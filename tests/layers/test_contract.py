@@ -28,7 +28,10 @@ BLOCK = {
     "intermediate_dim": 10,
     "dropout": 0.1,
     "attention_dropout": 0.2,
+    "intermediate_dropout": 0.3,
+    "stochastic_depth": 0.05,
     "activation": "gelu",
+    "feed_forward": None,
     "normalize_first": True,
     "normalization": "rms",
     "layer_norm_epsilon": 1e-3,
@@ -142,7 +145,8 @@ def test_token_embedding_reversed(tmp_path):
 
 def test_residual(tmp_path):
     options = {
-        "dropout": 0.1, "normalize_first": True, "normalization": "rms",
+        "dropout": 0.1, "stochastic_depth": 0.2, "normalize_first": True,
+        "normalization": "rms",
         "epsilon": 1e-3, "seed": 11,
     }  # fmt: skip
     # A pre-norm residual uses its norm in `enter`, so a call by itself trains nothing.
