@@ -1,5 +1,6 @@
 """Attention as pure functions of tensors, and the masks that they take."""
 
+from keras_transformer.attention.blockwise import blockwise_attention
 from keras_transformer.attention.dot_product import (
     attend_by_head,
     dot_product_attention,
@@ -26,6 +27,7 @@ __all__ = [
     "as_boolean_mask",
     "as_padding_mask",
     "attend_by_head",
+    "blockwise_attention",
     "byte_dropout",
     "causal_mask",
     "combine_masks",

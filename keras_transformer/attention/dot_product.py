@@ -120,7 +120,7 @@ def attend_by_head(query, key, value, *, mask=None, bias=None, dropout=0.0, seed
         logits = logits + ops.cast(bias, "float32")
     if mask is not None:
         logits = logits + ops.where(mask, 0.0, FORBIDDEN)
-    scores = ops.cast(_softmax(logits), query.dtype)
+    scores = ops.cast(softmax(logits), query.dtype)
     kept = byte_dropout(scores, dropout, seed)
     sizes = [key.shape[3] for key in keys]
     parts = zip(_split(kept, sizes), values, strict=True)
@@ -140,7 +140,8 @@ def _split(scores, sizes):
     return ops.split(scores, ends, axis=-1)
 
 
-def _softmax(logits):
+def softmax(logits):
+    """Softmax over the last axis, of one value too."""
     if logits.shape[-1] == 1:  # `ops.softmax` would warn of a sure result
         return ops.exp(logits - logits)
     return ops.softmax(logits, axis=-1)
