@@ -5,7 +5,7 @@ S = Q K^T + bias,  P = softmax(S),  O = P V
 
 dV = P^T dO
 dP = dO V^T
-dS = P * (dP - rowsum(P * dP))
+dS = P * (dP - rowsum(dO * O))
 dQ = dS K,  dK = dS^T Q,  dbias = dS
 ```
 
@@ -47,13 +47,15 @@ def attend_by_block(blocks, tensors, *, mask=None, dropout=0.0, number=None):
         given = [ops.stop_gradient(tensor) for tensor in given]
         inputs = dict(zip(names, given, strict=True))
 
+        contexts = attention.contexts(inputs)
+
         def gradient(*arguments, upstream=None):
             if upstream is None:  # PyTorch names it
                 (upstream,) = arguments
-            found = attention.gradients(inputs, upstream)
+            found = attention.gradients(inputs, contexts, upstream)
             return tuple(found[name] for name in names)
 
-        return attention.contexts(inputs), gradient
+        return contexts, gradient
 
     return attend(*tensors.values())
 
@@ -85,17 +87,19 @@ class BlockAttention:
         empty = ops.zeros((*ops.shape(query)[:4], value.shape[3]), query.dtype)
         return self._loop(body, empty)[0]
 
-    def gradients(self, inputs, upstream):
+    def gradients(self, inputs, contexts, upstream):
         """Return the gradients by the names of the inputs."""
         totals = BlockTotals(self.blocks, inputs)
+        along = ops.cast(contexts, "float32") * ops.cast(upstream, "float32")
+        along = ops.sum(along, axis=-1, keepdims=True)  # rowsum(dO * O)
 
         def body(index, *parts):
-            found = self._gradients_of_block(inputs, index, upstream[index])
+            found = self._of_block(inputs, index, upstream[index], along[index])
             return index + 1, *totals.added(parts, found, index)
 
         return totals.finished(self._loop(body, *totals.empty()))
 
-    def _gradients_of_block(self, inputs, index, upstream):
+    def _of_block(self, inputs, index, upstream, along):
         query, dtype = inputs["query"][index], upstream.dtype
         key, value = (self._read(inputs[name], index) for name in ("key", "value"))
         scores, allowed = self._scores(inputs, index)
@@ -103,9 +107,7 @@ class BlockAttention:
         kept = self._dropped(ops.cast(scores, dtype), index)
         of_scores = ops.einsum("bhqd,bhkd->bhqk", upstream, value)
         of_scores = ops.cast(self._dropped(of_scores, index), "float32")
-        weighted = scores * of_scores
-        total = ops.sum(weighted, axis=-1, keepdims=True)
-        of_logits = weighted - scores * total  # (batch, heads, size, reach)
+        of_logits = scores * (of_scores - along)  # (batch, heads, size, reach)
         half = ops.cast(of_logits, dtype)
         return {
             "query": ops.einsum("bhqk,bhkd->bhqd", half, key),
