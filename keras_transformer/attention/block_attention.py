@@ -17,7 +17,7 @@ from keras import ops
 
 from keras_transformer.attention.block_totals import BlockTotals, put
 from keras_transformer.attention.distance_bias import bias_from_row
-from keras_transformer.attention.dot_product import FORBIDDEN, softmax
+from keras_transformer.attention.dot_product import silenced, softmax_scores
 from keras_transformer.attention.dropout import byte_dropout
 from keras_transformer.attention.masks import combine_masks
 from keras_transformer.attention.seeded_block import BlockSeed
@@ -130,9 +130,7 @@ class BlockAttention:
             row = ops.take(inputs["row"], blocks.distances_of(index), axis=2)
             logits = logits + bias_from_row(row, blocks.size, blocks.reach)
         allowed = self._allowed(index)
-        if allowed is not None:
-            logits = logits + ops.where(allowed, 0.0, FORBIDDEN)
-        return softmax(logits), allowed
+        return softmax_scores(logits, allowed), allowed
 
     def _allowed(self, index):
         mask = self.blocks.of_block(self.mask, index)
@@ -156,10 +154,3 @@ class BlockAttention:
             lambda index, *_: index < self.blocks.count, body, (first, *start)
         )
         return found
-
-
-def silenced(x, allowed):
-    """Set the rows (batch, heads, size, any) that may see nothing to zero."""
-    if allowed is None:
-        return x
-    return x * ops.cast(ops.any(allowed, axis=-1, keepdims=True), x.dtype)

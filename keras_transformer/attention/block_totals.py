@@ -38,9 +38,7 @@ class BlockTotals:
         return found
 
     def _in_rows(self, name):
-        return name == "row" or (
-            name in ("key", "value") and not self.blocks.reads_all
-        )
+        return name == "row" or (name in ("key", "value") and not self.blocks.reads_all)
 
     def _empty(self, name, x):
         shape = tuple(ops.shape(x))

@@ -21,7 +21,15 @@ class QueryBlocks:
     """
 
     def __init__(
-        self, queries, keys, *, longest, causal, window, offset, all_keys=False
+        self,
+        queries,
+        keys,
+        *,
+        longest,
+        causal=False,
+        window=None,
+        offset=0,
+        all_keys=False,
     ):
         self.queries, self.keys = queries, keys
         self.count = _at_least_one(-(-queries // longest))
@@ -79,7 +87,7 @@ class QueryBlocks:
         """Return the first key that a block reads."""
         if self.reads_all:
             return 0
-        first = self.offset + index * self.size - (self.window - 1)
+        first = self.offset + index * self.size - ((self.window or 1) - 1)
         return ops.clip(first, 0, self.keys - self.reach)
 
     def keys_of(self, index):
