@@ -144,9 +144,7 @@ def test_unknown_lengths(case):
 
     inputs, call = split_case(case)
     specs = [tf.TensorSpec((None, None, *x.shape[2:])) for x in inputs[:3]]
-    specs += [
-        tf.TensorSpec(x.shape if x is TABLE else (None,) * 4) for x in inputs[3:]
-    ]
+    specs += [tf.TensorSpec(x.shape if x is TABLE else (None,) * 4) for x in inputs[3:]]
 
     def step(*tensors):
         with tf.GradientTape() as tape:

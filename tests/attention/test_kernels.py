@@ -41,7 +41,9 @@ def test_order_moves_along(name, seed):
     rng, inputs = case_of(seed)
     mask, order = rng.random((2, 1, 1, LENGTH)) > 0.3, rng.permutation(LENGTH)
     expected = attend(name, inputs, mask)[:, order]
-    assert_close(attend(name, [x[:, order] for x in inputs], mask[..., order]), expected)
+    assert_close(
+        attend(name, [x[:, order] for x in inputs], mask[..., order]), expected
+    )
 
 
 @each_kernel
@@ -65,7 +67,8 @@ def test_padding_does_not_matter(name, causal, seed, padding):
     rng, inputs = case_of(seed)
     expected = attend(name, inputs, causal=causal)
     padded = [
-        np.concatenate([x, rng.normal(size=x[:, :padding].shape)], axis=1) for x in inputs
+        np.concatenate([x, rng.normal(size=x[:, :padding].shape)], axis=1)
+        for x in inputs
     ]
     mask = (np.arange(LENGTH + padding) < LENGTH)[None, None, None]
     found = attend(name, [x.astype("float32") for x in padded], mask, causal=causal)

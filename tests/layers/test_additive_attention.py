@@ -29,7 +29,7 @@ def test_contract(tmp_path):
     }  # fmt: skip
     check_layer(
         AdditiveAttention, options, (QUERY, VALUE), parameters=24 + 32 + 4,
-        path=tmp_path, call={"return_attention_scores": True},
+        path=tmp_path,
     )  # fmt: skip
 
 

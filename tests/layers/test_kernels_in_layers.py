@@ -57,7 +57,7 @@ def test_contract(kind, name, tmp_path):
             "normalization": "rms", "layer_norm_epsilon": 1e-3,
         }  # fmt: skip
         inputs = (X,)
-    number = {MultiHeadAttention: 64 + 32 + 24 + 42 + 8, EncoderBlock: 380}[kind]
+    number = {MultiHeadAttention: 64 + 32 + 24 + 42 + 8, EncoderBlock: 376}[kind]
     with pytest.MonkeyPatch.context() as patch:
         # Linear attention takes no dropout, so here it is the default.
         patch.setattr(
