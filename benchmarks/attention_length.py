@@ -83,9 +83,10 @@ def run(options):
             (number(cell["seconds"], 3), number(cell["megabytes"], 0)) for cell in cells
         )
         rows.append([str(length), *(text for pair in numbers for text in pair)])
+    rows_seen = ", causal" if options.causal else ""
     title = (
         f"Attention forward and backward, batch {options.batch}, width "
-        f"{options.width}, {options.heads} heads{', causal' if options.causal else ''}: the median of "
+        f"{options.width}, {options.heads} heads{rows_seen}: the median of "
         f"{options.rounds} warm runs, and the peak of memory above the start. A window "
         f"reaches {ARMS['window'][1]['window'] - 1} positions."
     )
