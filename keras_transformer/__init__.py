@@ -2,6 +2,7 @@
 
 from keras_transformer.decoding import BeamSearch, GreedySearch, Sampling
 from keras_transformer.layers import (
+    AdditiveAttention,
     DecoderBlock,
     EncoderBlock,
     FeedForward,
@@ -41,6 +42,7 @@ from keras_transformer.translator import Translator
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdditiveAttention",
     "BeamSearch",
     "BleuCallback",
     "CheckpointAveraging",

@@ -93,7 +93,24 @@ def dot_product_attention(
     return (context, scores) if return_scores else context
 
 
-def attend_by_head(query, key, value, *, mask=None, bias=None, dropout=0.0, seed=None):
+def softmax_scores(logits, mask):
+    """Turn logits into scores: each row's softmax over allowed keys."""
+    if mask is not None:
+        logits = logits + ops.where(mask, 0.0, FORBIDDEN)
+    return softmax(logits)
+
+
+def attend_by_head(
+    query,
+    key,
+    value,
+    *,
+    mask=None,
+    bias=None,
+    dropout=0.0,
+    seed=None,
+    as_scores=softmax_scores,
+):
     """Attend with axes in the order of the products: nothing needs transposing.
 
     Keys and values may come in blocks, which are never put together.
@@ -106,6 +123,7 @@ def attend_by_head(query, key, value, *, mask=None, bias=None, dropout=0.0, seed
         bias: added to the scores.
         dropout: share of the scores that is dropped.
         seed: seed of the dropout.
+        as_scores: function of the logits, float32, and the mask that gives the scores.
 
     Returns:
         The context (batch, heads, query, value_dim), and the scores (batch, heads,
@@ -118,15 +136,13 @@ def attend_by_head(query, key, value, *, mask=None, bias=None, dropout=0.0, seed
     )
     if bias is not None:
         logits = logits + ops.cast(bias, "float32")
-    if mask is not None:
-        logits = logits + ops.where(mask, 0.0, FORBIDDEN)
-    scores = ops.cast(_softmax(logits), query.dtype)
+    scores = ops.cast(as_scores(logits, mask), query.dtype)
     kept = byte_dropout(scores, dropout, seed)
     sizes = [key.shape[3] for key in keys]
     parts = zip(_split(kept, sizes), values, strict=True)
     contexts = [ops.matmul(part, value) for part, value in parts]
     context = functools.reduce(ops.add, contexts)
-    return _silence_empty_rows(context, mask), _silence_empty_rows(scores, mask)
+    return silenced(context, mask), silenced(scores, mask)
 
 
 def _concatenated(blocks):
@@ -140,7 +156,8 @@ def _split(scores, sizes):
     return ops.split(scores, ends, axis=-1)
 
 
-def _softmax(logits):
+def softmax(logits):
+    """Softmax over the last axis, of one value too."""
     if logits.shape[-1] == 1:  # `ops.softmax` would warn of a sure result
         return ops.exp(logits - logits)
     return ops.softmax(logits, axis=-1)
@@ -171,12 +188,12 @@ def _fused(query, key, value, mask):
     return context * ops.cast(ops.transpose(alive, (0, 2, 1, 3)), context.dtype)
 
 
-def _silence_empty_rows(x, mask):
+def silenced(x, mask):
     """Set the rows of queries without any allowed key to zero.
 
     Args:
-        x: (batch, heads, query, any).
-        mask: boolean (batch, heads, query, key), any axis may be 1; or `None`.
+        x: (..., query, any).
+        mask: boolean (..., query, key), any axis may be 1; or `None`.
     """
     if mask is None:
         return x

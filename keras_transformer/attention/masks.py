@@ -165,3 +165,9 @@ def combine_masks(*masks):
         if mask is not None:
             combined = mask if combined is None else ops.logical_and(combined, mask)
     return combined
+
+
+def as_four_axes(x):
+    """Give what broadcasts to (batch, heads, query, key) its leading axes of 1."""
+    x = ops.convert_to_tensor(x)
+    return ops.reshape(x, (1,) * (4 - len(x.shape)) + tuple(ops.shape(x)))

@@ -1,5 +1,6 @@
 """The Transformer's layers, one public layer a file."""
 
+from keras_transformer.layers.additive_attention import AdditiveAttention
 from keras_transformer.layers.decoder_block import DecoderBlock
 from keras_transformer.layers.encoder_block import EncoderBlock
 from keras_transformer.layers.feed_forward import FeedForward
@@ -14,6 +15,7 @@ from keras_transformer.layers.stochastic_depth import StochasticDepth
 from keras_transformer.layers.token_embedding import TokenEmbedding
 
 __all__ = [
+    "AdditiveAttention",
     "DecoderBlock",
     "EncoderBlock",
     "FeedForward",

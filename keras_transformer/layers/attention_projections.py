@@ -2,12 +2,8 @@
 
 import keras
 
-from keras_transformer.argument_checks import (
-    check_choice,
-    check_positive_integer,
-    check_rate,
-)
-from keras_transformer.attention import KERNELS
+from keras_transformer.argument_checks import check_positive_integer, check_rate
+from keras_transformer.layers.attention_choice import check_attention
 from keras_transformer.layers.head_projection import HeadProjection
 from keras_transformer.layers.initialization import initializer_for
 from keras_transformer.layers.position_seam import (
@@ -80,7 +76,7 @@ class AttentionProjections(keras.layers.Layer):
                 f"num_key_value_heads={num_key_value_heads}, num_heads={num_heads}."
             )
         self.position = as_position(position)
-        self.attention = check_choice("attention", attention, KERNELS)
+        self.attention = check_attention(attention, self.position, self.dropout)
         self.window = check_window(window)
         self.query_key_norm = query_key_norm
         self.kernel_initializer = keras.initializers.get(kernel_initializer)

@@ -8,7 +8,7 @@ from keras_transformer.argument_checks import (
     check_positive_number,
     check_rate,
 )
-from keras_transformer.attention import KERNELS
+from keras_transformer.layers.attention_choice import check_attention
 from keras_transformer.layers.attention_projections import check_window
 from keras_transformer.layers.feed_forward_seam import (
     feed_forward_config,
@@ -96,7 +96,9 @@ class BlockOptions(keras.layers.Layer):
         self.use_bias = use_bias
         self.num_key_value_heads = num_key_value_heads
         self.position = as_position(position)
-        self.attention = check_choice("attention", attention, KERNELS)
+        self.attention = check_attention(
+            attention, self.position, self.attention_dropout, "attention_dropout"
+        )
         self.window = check_window(window)
         self.query_key_norm = query_key_norm
         self.kernel_initializer = keras.initializers.get(kernel_initializer)

@@ -9,6 +9,8 @@ import math
 from keras import ops
 
 from keras_transformer.attention import attend_by_head
+from keras_transformer.attention.dot_product import softmax_scores
+from keras_transformer.attention.linear_sums import positive_features, shares
 from keras_transformer.layers.key_value_cache import (
     begun_blocks,
     block_ends,
@@ -33,7 +35,7 @@ def attend_cached(attention, x, cache, *, mask=None, bias=None, hypotheses=1, of
         hypotheses * new, slots).
     """
     query = attention.project_query(x, offset=offset)
-    query = query * ops.cast(1.0 / math.sqrt(attention.key_dim), query.dtype)
+    query, keys, as_scores = _factors(attention, query, cache["key"])
     new, heads, dim = ops.shape(query)[1], query.shape[2], query.shape[3]
     if hypotheses > 1:
         query = ops.reshape(query, (-1, hypotheses * new, heads, dim))
@@ -45,8 +47,10 @@ def attend_cached(attention, x, cache, *, mask=None, bias=None, hypotheses=1, of
         query = ops.reshape(query, (-1, kv_heads, shared_by * queries, dim))
         mask, bias = (_grouped(part, shared_by) for part in (mask, bias))
     context, scores = attend_by_head(
-        query, cache["key"], cache["value"], mask=mask, bias=bias
+        query, keys, cache["value"], mask=mask, bias=bias, as_scores=as_scores
     )
+    # Linear attention sums in float32.
+    context, scores = (ops.cast(y, attention.compute_dtype) for y in (context, scores))
     if shared_by > 1:
         context = ops.reshape(context, (-1, heads, queries, context.shape[3]))
         scores = ops.reshape(scores, (-1, heads, queries, ops.shape(scores)[3]))
@@ -54,6 +58,14 @@ def attend_cached(attention, x, cache, *, mask=None, bias=None, hypotheses=1, of
     if hypotheses > 1:
         context = ops.reshape(context, (-1, new, heads, context.shape[3]))
     return attention.output_dense(context), scores
+
+
+def _factors(attention, query, keys):
+    """Return what is multiplied, and how products become scores."""
+    if attention.attention != "linear":
+        scale = ops.cast(1.0 / math.sqrt(attention.key_dim), query.dtype)
+        return query * scale, keys, softmax_scores
+    return positive_features(query), [positive_features(key) for key in keys], shares
 
 
 def _grouped(part, shared_by):

@@ -10,6 +10,7 @@ from keras_transformer.attention import (
     key_mask,
     real_positions,
 )
+from keras_transformer.layers.attention_choice import across, check_bias
 from keras_transformer.layers.cached_attention import (
     attend_cached,
     attend_passed,
@@ -87,7 +88,9 @@ class DecoderBlock(TransformerBlock):
                     "A block with `cross_attention=True` needs `memory`, the output "
                     "of an encoder. Received: memory=None."
                 )
-            self.cross_attention = self._make_attention("cross_attention", width)
+            self.cross_attention = self._make_attention(
+                "cross_attention", width, attention=across(self.attention)
+            )
             self.cross_attention.build(inputs_shape, memory_shape)
             self.cross_attention_residual = self._make_residual(
                 "cross_attention_residual"
@@ -305,6 +308,7 @@ class DecoderBlock(TransformerBlock):
             as_padding_mask(kwargs.get(name), name)
         for name in ("attention_mask", "memory_attention_mask"):
             as_attention_mask(kwargs.get(name), name)
+        check_bias(self.attention, kwargs.get("attention_bias"))
         output = keras.KerasTensor(inputs.shape, dtype=self.compute_dtype)
         if not return_attention_scores:
             return output

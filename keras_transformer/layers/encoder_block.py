@@ -7,6 +7,7 @@ from keras_transformer.attention import (
     as_padding_mask,
     real_positions,
 )
+from keras_transformer.layers.attention_choice import check_bias
 from keras_transformer.layers.sequence_shape import check_sequence_shape
 from keras_transformer.layers.transformer_block import TransformerBlock
 
@@ -120,6 +121,7 @@ class EncoderBlock(TransformerBlock):
         """Symbolic output: a tensor, or the pair of output and scores."""
         as_padding_mask(padding_mask)
         as_attention_mask(attention_mask)
+        check_bias(self.attention, kwargs.get("attention_bias"))
         output = keras.KerasTensor(inputs.shape, dtype=self.compute_dtype)
         if not return_attention_scores:
             return output

@@ -11,6 +11,7 @@ from keras_transformer.attention import (
     key_mask,
 )
 from keras_transformer.attention.masks import as_padding_mask
+from keras_transformer.layers.attention_choice import check_bias
 from keras_transformer.layers.attention_projections import AttentionProjections
 from keras_transformer.layers.position_seam import as_positions, bias_between
 
@@ -43,7 +44,9 @@ class MultiHeadAttention(AttentionProjections):
             both of `rotate(x, offset)`, for queries and keys (batch, length, heads,
             key_dim), and `bias(query_length, key_length, offset)`, added to the
             scores. `offset` is the position of the first row.
-        attention: name of the attention function: `"dot_product"`.
+        attention: name of the attention function: `"dot_product"`; `"blockwise"`, the
+            same result in memory linear in the length; or `"linear"`, another function
+            at linear cost, without dropout and without biases of the scores.
         window: a query at position i sees keys at distances |i - j| < `window` only,
             so the last `window` ones under a causal mask. No limit if not given.
         query_key_norm: whether each head's queries and keys are normalised (RMS, with
@@ -53,8 +56,9 @@ class MultiHeadAttention(AttentionProjections):
         seed: seed of the dropout.
 
     Raises:
-        ValueError: for a size below 1, a rate outside [0, 1), or a number of key-value
-            heads that does not divide `num_heads`.
+        ValueError: for a size below 1, a rate outside [0, 1), a number of key-value
+            heads that does not divide `num_heads`, or linear attention with dropout or
+            a `position` that has a `bias`.
 
     Examples:
         >>> import numpy as np
@@ -70,6 +74,7 @@ class MultiHeadAttention(AttentionProjections):
         - Shazeer, 2019, "Fast Transformer Decoding", for shared keys and values;
           Ainslie et al., 2023, "GQA", for groups.
         - Henry et al., 2020, "Query-Key Normalization for Transformers".
+        - Beltagy et al., 2020, "Longformer", section 3.1, for windows.
     """
 
     def call(
@@ -120,6 +125,7 @@ class MultiHeadAttention(AttentionProjections):
             ValueError: for a float mask, or an `attention_mask` of two axes.
         """
         mask = self._mask(value_mask, key_mask, attention_mask)
+        check_bias(self.attention, attention_bias)
         positions = as_positions(positions)
         key, value = self.project_key_value(value, key, positions=positions)
         return self.attend(
@@ -220,6 +226,7 @@ class MultiHeadAttention(AttentionProjections):
         self._mask(*(kwargs.get(name) for name in MASKS))
         as_padding_mask(kwargs.get("query_mask"), "query_mask")
         as_attention_bias(kwargs.get("attention_bias"))
+        check_bias(self.attention, kwargs.get("attention_bias"))
         as_positions(kwargs.get("positions"))
         shape = self.compute_output_shape(query.shape, value.shape)
         output = keras.KerasTensor(shape, dtype=self.compute_dtype)

@@ -45,3 +45,39 @@ def weight(variable):
     from keras import ops
 
     return np.asarray(ops.convert_to_numpy(variable), "float64")
+
+
+def linear_attention(query, key, value, mask=None):
+    """Context (batch, query, heads, value_dim) and weights, pair by pair."""
+
+    def features(x):
+        return np.where(x > 0, x + 1, np.exp(np.minimum(x, 0)))
+
+    query, key, value = (np.asarray(x, "float64") for x in (query, key, value))
+    products = np.einsum("bqhd,bkhd->bhqk", features(query), features(key))
+    if mask is not None:
+        products = np.where(mask, products, 0.0)
+    sums = products.sum(axis=-1, keepdims=True)
+    weights = np.divide(products, sums, out=np.zeros_like(products), where=sums > 0)
+    return np.einsum("bhqk,bkhd->bqhd", weights, value), weights
+
+
+def additive_attention(query, key, value, scale, mask=None):
+    """Context (batch, query, width) and scores, from projected queries and keys."""
+    query, key, value = (np.asarray(x, "float64") for x in (query, key, value))
+    logits = np.tanh(query[:, :, None] + key[:, None]) @ np.asarray(scale, "float64")
+    if mask is not None:
+        logits = np.where(mask, logits, -np.inf)
+    scores = softmax(logits)
+    return scores @ value, scores
+
+
+def visible(queries, keys, causal=False, window=None, offset=0):
+    """What rows may see by their distance, (1, 1, query, key)."""
+    distance = np.arange(queries)[:, None] + offset - np.arange(keys)
+    seen = np.ones((queries, keys), bool)
+    if causal:
+        seen &= distance >= 0
+    if window is not None:
+        seen &= np.abs(distance) < window
+    return seen[None, None]
