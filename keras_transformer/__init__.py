@@ -2,15 +2,22 @@
 
 from keras_transformer.decoding import BeamSearch, GreedySearch, Sampling
 from keras_transformer.layers import (
+    AdditiveAttention,
+    ConvolutionalDecoderBlock,
+    ConvolutionalEncoderBlock,
     DecoderBlock,
     EncoderBlock,
     FeedForward,
+    GatedConvolution,
     LearnedPositionalEncoding,
     MultiHeadAttention,
     PositionalEncoding,
+    RecurrentDecoder,
     TokenEmbedding,
 )
 from keras_transformer.models import (
+    ConvolutionalSeq2Seq,
+    RecurrentSeq2Seq,
     Transformer,
     transformer_base,
     transformer_big,
@@ -39,13 +46,18 @@ from keras_transformer.translator import Translator
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdditiveAttention",
     "BeamSearch",
     "BleuCallback",
     "CheckpointAveraging",
+    "ConvolutionalDecoderBlock",
+    "ConvolutionalEncoderBlock",
+    "ConvolutionalSeq2Seq",
     "Corpus",
     "DecoderBlock",
     "EncoderBlock",
     "FeedForward",
+    "GatedConvolution",
     "GreedySearch",
     "InverseSqrtSchedule",
     "LearnedPositionalEncoding",
@@ -53,6 +65,8 @@ __all__ = [
     "Perplexity",
     "PositionalEncoding",
     "RDrop",
+    "RecurrentDecoder",
+    "RecurrentSeq2Seq",
     "Sampling",
     "SmoothedCrossEntropy",
     "TokenAccuracy",

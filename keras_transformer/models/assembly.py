@@ -49,11 +49,20 @@ def layer_counts(num_layers):
     return [check_positive_integer("num_layers", number) for number in pair]
 
 
-def check_special_ids(options):
-    """Check that padding, end and start are different ids of both vocabularies."""
-    check_positive_integer("target_vocabulary_size", options["target_vocabulary_size"])
-    smallest = min(options["vocabulary_size"], options["target_vocabulary_size"])
-    ids = {name: options[name] for name in ("pad_id", "end_id", "start_id")}
+def vocabulary_options(
+    vocabulary_size, target_vocabulary_size, pad_id, end_id, start_id
+):
+    """Check sizes and special ids: different ids that both vocabularies have.
+
+    Returns:
+        A dictionary of the arguments, with a target size in any case.
+    """
+    check_positive_integer("vocabulary_size", vocabulary_size)
+    if target_vocabulary_size is None:
+        target_vocabulary_size = vocabulary_size
+    check_positive_integer("target_vocabulary_size", target_vocabulary_size)
+    smallest = min(vocabulary_size, target_vocabulary_size)
+    ids = {"pad_id": pad_id, "end_id": end_id, "start_id": start_id}
     for name, value in ids.items():
         if not isinstance(value, int) or not 0 <= value < smallest:
             raise ValueError(
@@ -62,6 +71,12 @@ def check_special_ids(options):
             )
     if len(set(ids.values())) < len(ids):
         raise ValueError(f"Special ids must differ. Received: {ids}.")
+    sizes = int(vocabulary_size), int(target_vocabulary_size)
+    return {
+        "vocabulary_size": sizes[0],
+        "target_vocabulary_size": sizes[1],
+        **ids,
+    }
 
 
 def input_position(position, max_length, name, policy):
