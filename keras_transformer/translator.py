@@ -13,6 +13,7 @@ from keras_transformer.export import (
     write_translator,
 )
 from keras_transformer.interop import export_ctranslate2
+from keras_transformer.models.transformer import check_transformer
 from keras_transformer.pair_stream import PairStream
 from keras_transformer.progress import with_progress
 from keras_transformer.sentence_stream import NOT_FOUND, hypotheses_of
@@ -30,7 +31,8 @@ class Translator:
     """Translate text with a model, its tokenizers and a search.
 
     Args:
-        model: a `Transformer`.
+        model: a `Transformer`, or another model of `start` and `step`, such as
+            `RecurrentSeq2Seq` and `ConvolutionalSeq2Seq`.
         tokenizer: a KerasHub tokenizer of the source; of the target too, if there is
             no other.
         target_tokenizer: a KerasHub tokenizer of the target.
@@ -207,9 +209,11 @@ class Translator:
             of the encoder, the decoder and between them, by layer and head.
 
         Raises:
+            TypeError: for a model that is no `Transformer`.
             ValueError: for lists of different lengths, or a sentence of more than
                 `max_source_length` positions.
         """
+        check_transformer(self.model)  # before the long work
         if isinstance(source, str):
             target = None if target is None else [target]
             return self.attention([source], target)[0]

@@ -131,7 +131,7 @@ class BeamSearch(Search):
             step.start(batch, self.num_beams),
         )
         index, beams, pool, _ = loop_over_positions(
-            unfinished, body, start, prompt.max_length, step.is_split
+            unfinished, body, start, prompt.max_length, step.has_caches
         )
         length = prompt.generated(ops.minimum(index, prompt.limits - 1))[:, None]
         cut = self._scored(beams.ids, beams.log_probs, length, finished=False)

@@ -65,7 +65,7 @@ def follow(step, prompt, constraints, choose, alpha):
     index = ops.convert_to_tensor(0, dtype="int32")
     state = index, path, step.start(batch)
     _, path, _ = loop_over_positions(
-        unfinished, body, state, prompt.max_length, step.is_split
+        unfinished, body, state, prompt.max_length, step.has_caches
     )
     return _result(path, prompt, alpha)
 

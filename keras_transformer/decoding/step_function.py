@@ -25,6 +25,8 @@ class StepFunction:
         self.is_split = isinstance(state, SplitState)
         moved = state.moved if self.is_split else state
         self._moved = sum(leaf is not None for leaf in tree.flatten(moved))
+        kept = sum(leaf is not None for leaf in self._leaves) - self._moved
+        self.has_caches = self.is_split and kept > 0
 
     def start(self, batch, beams=1):
         """The leaves; unless the state is split, with every row `beams` times.

@@ -6,6 +6,7 @@ import keras
 
 from keras_transformer.argument_checks import check_positive_integer
 from keras_transformer.export.encoder_and_step import encoder_and_step
+from keras_transformer.models.transformer import check_transformer
 from keras_transformer.text.optional_imports import require
 from keras_transformer.whole_folder import whole_folder
 
@@ -47,10 +48,12 @@ def export_onnx(path, model, *, max_length=256):
         FileExistsError: if `path` exists.
         ImportError: without tf2onnx, `pip install "keras-transformer-layers[onnx]"`.
         RuntimeError: on another backend than TensorFlow.
+        TypeError: for another model than a `Transformer`.
         ValueError: for a model of another dtype or of one key and value head, one with
             an operation that ONNX does not have (`activation="gelu"`), a length below
             1, or one of more than the model's positions.
     """
+    check_transformer(model)
     _check_backend("export_onnx")
     require("tf2onnx", "export_onnx")
     heads = model.options["num_key_value_heads"] or model.options["num_heads"]
@@ -81,9 +84,11 @@ def export_litert(path, model, *, max_length=256, batch_size=1):
         FileExistsError: if `path` exists.
         ImportError: with Keras below 3.15.
         RuntimeError: on another backend than TensorFlow.
+        TypeError: for another model than a `Transformer`.
         ValueError: for a model of another dtype or a quantized one, a length or batch
             below 1, or a length of more than the model's positions.
     """
+    check_transformer(model)
     _check_backend("export_litert")
     if tuple(map(int, keras.__version__.split(".")[:2])) < (3, 15):
         raise ImportError(

@@ -3,7 +3,7 @@
 import keras
 
 from keras_transformer.layers import LearnedPositionalEncoding, PositionalEncoding
-from keras_transformer.models import Transformer
+from keras_transformer.models.transformer import check_transformer
 
 # Keras's activations, and the names of the same ones in CTranslate2's specifications.
 ACTIVATIONS = {
@@ -28,8 +28,7 @@ def check_options(model):
         TypeError: for another model.
         ValueError: for an option without counterpart, with its name and value.
     """
-    if not isinstance(model, Transformer):
-        raise TypeError(f"`model` must be a `Transformer`. Received: {model!r}.")
+    check_transformer(model)
     activation_of(model.options["activation"])
     parts = model.parts
     blocks = [*parts.encoder_blocks, *parts.decoder_blocks]

@@ -1,28 +1,40 @@
-"""The Transformer's layers, one public layer a file."""
+"""The layers of Transformers and their ancestors, one public layer a file."""
 
 from keras_transformer.layers.additive_attention import AdditiveAttention
+from keras_transformer.layers.convolutional_decoder_block import (
+    ConvolutionalDecoderBlock,
+)
+from keras_transformer.layers.convolutional_encoder_block import (
+    ConvolutionalEncoderBlock,
+)
 from keras_transformer.layers.decoder_block import DecoderBlock
 from keras_transformer.layers.encoder_block import EncoderBlock
 from keras_transformer.layers.feed_forward import FeedForward
+from keras_transformer.layers.gated_convolution import GatedConvolution
 from keras_transformer.layers.learned_positional_encoding import (
     LearnedPositionalEncoding,
 )
 from keras_transformer.layers.mixture_of_experts import MixtureOfExperts
 from keras_transformer.layers.multi_head_attention import MultiHeadAttention
 from keras_transformer.layers.positional_encoding import PositionalEncoding
+from keras_transformer.layers.recurrent_decoder import RecurrentDecoder
 from keras_transformer.layers.residual import Residual
 from keras_transformer.layers.stochastic_depth import StochasticDepth
 from keras_transformer.layers.token_embedding import TokenEmbedding
 
 __all__ = [
     "AdditiveAttention",
+    "ConvolutionalDecoderBlock",
+    "ConvolutionalEncoderBlock",
     "DecoderBlock",
     "EncoderBlock",
     "FeedForward",
+    "GatedConvolution",
     "LearnedPositionalEncoding",
     "MixtureOfExperts",
     "MultiHeadAttention",
     "PositionalEncoding",
+    "RecurrentDecoder",
     "Residual",
     "StochasticDepth",
     "TokenEmbedding",

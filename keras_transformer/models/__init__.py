@@ -1,5 +1,7 @@
 """Models assembled from the layers."""
 
+from keras_transformer.models.convolutional_seq2seq import ConvolutionalSeq2Seq
+from keras_transformer.models.recurrent_seq2seq import RecurrentSeq2Seq
 from keras_transformer.models.sizes import (
     transformer_base,
     transformer_big,
@@ -7,4 +9,11 @@ from keras_transformer.models.sizes import (
 )
 from keras_transformer.models.transformer import Transformer
 
-__all__ = ["Transformer", "transformer_base", "transformer_big", "transformer_tiny"]
+__all__ = [
+    "ConvolutionalSeq2Seq",
+    "RecurrentSeq2Seq",
+    "Transformer",
+    "transformer_base",
+    "transformer_big",
+    "transformer_tiny",
+]

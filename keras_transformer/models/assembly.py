@@ -57,15 +57,17 @@ def at_depth(options, number, count):
 
 def options_config(options):
     """Return a model's options as plain values, for its config."""
-    plain = {
-        **options,
-        "activation": activation_config(as_activation(options["activation"])),
-    }
-    if not isinstance(options["position"], str):
-        plain["position"] = keras.saving.serialize_keras_object(options["position"])
-    if "feed_forward" in options:
-        plain["feed_forward"] = feed_forward_config(options["feed_forward"])
-    return plain
+    return {name: _plain(name, value) for name, value in options.items()}
+
+
+def _plain(name, value):
+    if name == "activation":
+        return activation_config(as_activation(value))
+    if name == "position" and not isinstance(value, str):
+        return keras.saving.serialize_keras_object(value)
+    if name == "feed_forward":
+        return feed_forward_config(value)
+    return value
 
 
 def tying_of(tie_embeddings, vocabulary_size, target_vocabulary_size):
@@ -94,11 +96,20 @@ def layer_counts(num_layers):
     return [check_positive_integer("num_layers", number) for number in pair]
 
 
-def check_special_ids(options):
-    """Check that padding, end and start are different ids of both vocabularies."""
-    check_positive_integer("target_vocabulary_size", options["target_vocabulary_size"])
-    smallest = min(options["vocabulary_size"], options["target_vocabulary_size"])
-    ids = {name: options[name] for name in ("pad_id", "end_id", "start_id")}
+def vocabulary_options(
+    vocabulary_size, target_vocabulary_size, pad_id, end_id, start_id
+):
+    """Check sizes and special ids: different ids that both vocabularies have.
+
+    Returns:
+        A dictionary of the arguments, with a target size in any case.
+    """
+    check_positive_integer("vocabulary_size", vocabulary_size)
+    if target_vocabulary_size is None:
+        target_vocabulary_size = vocabulary_size
+    check_positive_integer("target_vocabulary_size", target_vocabulary_size)
+    smallest = min(vocabulary_size, target_vocabulary_size)
+    ids = {"pad_id": pad_id, "end_id": end_id, "start_id": start_id}
     for name, value in ids.items():
         if not isinstance(value, int) or not 0 <= value < smallest:
             raise ValueError(
@@ -107,6 +118,12 @@ def check_special_ids(options):
             )
     if len(set(ids.values())) < len(ids):
         raise ValueError(f"Special ids must differ. Received: {ids}.")
+    sizes = int(vocabulary_size), int(target_vocabulary_size)
+    return {
+        "vocabulary_size": sizes[0],
+        "target_vocabulary_size": sizes[1],
+        **ids,
+    }
 
 
 def input_position(position, max_length, name, policy):

@@ -3,18 +3,24 @@
 import keras
 from keras import ops
 
+from keras_transformer.models.transformer import check_transformer
+
 
 class AttentionScorer(keras.Model):
     """Run a model for its attention scores.
 
     Args:
         model: a `Transformer`.
+
+    Raises:
+        TypeError: for another model.
     """
 
     # Not a functional model: Keras does not build one of a layer whose first call gave
     # another number of outputs, as those of the blocks did.
 
     def __init__(self, model, **kwargs):
+        check_transformer(model)
         super().__init__(**kwargs)
         self.model = model
 

@@ -9,10 +9,10 @@ from keras_transformer.argument_checks import (
 )
 from keras_transformer.models.assembly import (
     check_block_options,
-    check_special_ids,
     layer_counts,
-    options_config,
+    vocabulary_options,
 )
+from keras_transformer.models.encoder_decoder import EncoderDecoder
 from keras_transformer.models.quantization import (
     int8_count,
     layers_without_quantization,
@@ -23,7 +23,7 @@ from keras_transformer.models.transformer_parts import TransformerParts
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class Transformer(keras.Model):
+class Transformer(EncoderDecoder):
     """The encoder-decoder of the paper as a functional Keras model.
 
     Inputs are `{"source_ids": (batch, source), "target_ids": (batch, target)}`, int32,
@@ -115,13 +115,8 @@ class Transformer(keras.Model):
     ):
         policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
         options = {
-            "vocabulary_size": check_positive_integer(
-                "vocabulary_size", vocabulary_size
-            ),
-            "target_vocabulary_size": (
-                vocabulary_size
-                if target_vocabulary_size is None
-                else target_vocabulary_size
+            **vocabulary_options(
+                vocabulary_size, target_vocabulary_size, pad_id, end_id, start_id
             ),
             "num_layers": layer_counts(num_layers),
             "hidden_dim": check_positive_integer("hidden_dim", hidden_dim),
@@ -142,98 +137,11 @@ class Transformer(keras.Model):
             "tie_embeddings": tie_embeddings,
             "position": position,
             "max_length": max_length,
-            "pad_id": pad_id,
-            "end_id": end_id,
-            "start_id": start_id,
             "seed": seed,
             **check_block_options(block_options),
         }
-        check_special_ids(options)
-        parts = TransformerParts(options, policy)
-        source = keras.Input((None,), dtype="int32", name="source_ids")
-        target = keras.Input((None,), dtype="int32", name="target_ids")
-        logits = parts.decode(target, parts.encode(source), source)
-        super().__init__(
-            inputs={"source_ids": source, "target_ids": target},
-            outputs=logits,
-            name=name,
-        )
-        self.dtype_policy = policy  # Keras scales the loss of a mixed_float16 model
-        self.parts, self._policy, self._quantizations = parts, policy, ()
-        self.pad_id, self.end_id, self.start_id = pad_id, end_id, start_id
-
-    @property
-    def options(self):
-        """The constructor's arguments, by name."""
-        return self.parts.options
-
-    @property
-    def vocabulary_size(self):
-        """Number of token ids of the source."""
-        return self.options["vocabulary_size"]
-
-    @property
-    def target_vocabulary_size(self):
-        """Number of token ids of the target."""
-        return self.options["target_vocabulary_size"]
-
-    @property
-    def max_length(self):
-        """Number of positions that the model can hold, `None` without a limit."""
-        limits = self.parts.source.max_length, self.parts.target.max_length
-        return min((limit for limit in limits if limit is not None), default=None)
-
-    def encode(self, source_ids):
-        """Encode a source.
-
-        Args:
-            source_ids: int32 (batch, source), padded with `pad_id`.
-
-        Returns:
-            The memory (batch, source, hidden_dim).
-        """
-        return self.parts.encode(source_ids)
-
-    def start(self, source_ids, max_length, *, hypotheses=1):
-        """Encode a source and make the caches to decode from it.
-
-        Args:
-            source_ids: int32 (sources, source), padded with `pad_id`.
-            max_length: number of target positions to make room for.
-            hypotheses: number of hypotheses of each source.
-
-        Returns:
-            `(state, shared)`. `state` is what `step` changes, a pair: what moves with
-            a hypothesis, with one row each (its lineage, int32 (rows, max_length), or
-            `None` for single hypotheses), and the caches, which stay with the source.
-            `shared` stays as it is.
-
-        Raises:
-            ValueError: if there are not that many learned positions.
-        """
-        if self.max_length is not None and max_length > self.max_length:
-            raise ValueError(
-                f"`max_length` must not exceed the model's {self.max_length} "
-                f"positions. Received: {max_length}."
-            )
-        return self.parts.start(source_ids, max_length, hypotheses)
-
-    def step(self, token_ids, state, index, shared, *, hypotheses=1):
-        """Read one more target token, and score the next.
-
-        Args:
-            token_ids: int32 (rows,), the tokens at position `index`; `rows` is
-                `sources * hypotheses`, the hypotheses of a source are neighbours.
-            state: from `start` or the step before. A search that goes on from other
-                hypotheses takes their rows of the first part, and leaves the second.
-            index: position of the tokens, an integer or scalar tensor.
-            shared: from `start`.
-            hypotheses: number of hypotheses of each source, as in `start`.
-
-        Returns:
-            The logits (rows, vocabulary) of the next token, and the new state.
-        """
-        return self.parts.step(token_ids, state, index, shared, hypotheses=hypotheses)
+        super().__init__(TransformerParts(options, policy), policy, name)
+        self._quantizations = ()
 
     def quantize(self, mode=None, config=None, filters=None, **options):
         """Store kernels and token tables in 8 bits, to decode with.
@@ -258,9 +166,10 @@ class Transformer(keras.Model):
         """
         quantization, before = quantization_of(mode, config, filters), int8_count(self)
         given = {"mode": mode, "config": config, "filters": filters, **options}
+        given = {k: v for k, v in given.items() if v is not None}
         with layers_without_quantization():
             # Keras 3.12 has no filters, nor a config for this mode.
-            super().quantize(**{k: v for k, v in given.items() if v is not None})
+            keras.Model.quantize(self, **given)
         if int8_count(self) == before:
             raise ValueError(
                 f"`filters` must match the name of a layer. Received: {filters!r}."
@@ -273,9 +182,7 @@ class Transformer(keras.Model):
         quantizations = list(self._quantizations)
         return {
             **({"quantizations": quantizations} if quantizations else {}),
-            **options_config(self.options),
-            "name": self.name,
-            "dtype": keras.dtype_policies.serialize(self._policy),
+            **super().get_config(),
         }
 
     @classmethod
@@ -284,3 +191,9 @@ class Transformer(keras.Model):
         quantizations = config.get("quantizations", ())
         options = {k: v for k, v in config.items() if k != "quantizations"}
         return quantize_again(cls(**options), quantizations)
+
+
+def check_transformer(model):
+    """Raise `TypeError` unless a model is a `Transformer`."""
+    if not isinstance(model, Transformer):
+        raise TypeError(f"`model` must be a `Transformer`. Received: {model!r}.")

@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from keras_transformer.layers import DecoderBlock, EncoderBlock, TokenEmbedding
+from keras_transformer.layers import DecoderBlock, EncoderBlock
 from keras_transformer.layers.head_projection import flat_kernels, held_kernels
 from keras_transformer.layers.initialization import seed_for
 from keras_transformer.layers.key_value_cache import max_length_of
@@ -18,9 +18,9 @@ from keras_transformer.models.assembly import (
     at_depth,
     block_position,
     layer_counts,
-    tying_of,
 )
 from keras_transformer.models.embedder import Embedder
+from keras_transformer.models.token_tables import token_tables
 
 
 class TransformerParts:
@@ -39,24 +39,8 @@ class TransformerParts:
 
     def _make_embeddings(self, policy):
         options = self.options
-        sizes = options["vocabulary_size"], options["target_vocabulary_size"]
-        tying = tying_of(options["tie_embeddings"], *sizes)
-        width = options["hidden_dim"]
-
-        def table(name, size):
-            return TokenEmbedding(size, width, dtype=policy, name=name)
-
-        if tying == "all":
-            self.source_embedding = table("token_embedding", sizes[0])
-            self.target_embedding = self.source_embedding
-        else:
-            self.source_embedding = table("source_embedding", sizes[0])
-            self.target_embedding = table("target_embedding", sizes[1])
-        self.output_embedding = (
-            table("output_embedding", sizes[1])
-            if tying == "none"
-            else self.target_embedding
-        )
+        tables = token_tables(options, policy)
+        self.source_embedding, self.target_embedding, self.output_embedding = tables
         self.source = Embedder(self.source_embedding, "source", options, policy)
         self.target = Embedder(self.target_embedding, "target", options, policy)
 
