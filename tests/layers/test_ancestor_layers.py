@@ -5,16 +5,14 @@ import numpy as np
 import pytest
 
 from keras_transformer.layers import (
-    AdditiveAttention,
     ConvolutionalDecoderBlock,
     ConvolutionalEncoderBlock,
     GatedConvolution,
     RecurrentDecoder,
 )
-from tests.attention.formulas import weight
-from tests.backends import array_of, assert_close, gradients, randomize
+from tests.backends import array_of, assert_close, randomize
 from tests.layers.check_layer import check_layer
-from tests.models.ancestors import glu, softmax
+from tests.models.ancestors import glu
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(2, 5, 8)).astype("float32")
@@ -25,14 +23,6 @@ INITIAL = {
     "kernel_initializer": keras.initializers.RandomNormal(stddev=0.3, seed=3),
     "bias_initializer": keras.initializers.RandomNormal(stddev=0.2),
 }
-
-
-def test_contract_of_additive_attention(tmp_path):
-    options = {"units": 7, "dropout": 0.1, "use_bias": False, "seed": 11, **INITIAL}
-    check_layer(
-        AdditiveAttention, options, (X, VALUE, MEMORY),
-        parameters=7 * 8 + 7 * 6 + 7, path=tmp_path,
-    )  # fmt: skip
 
 
 def test_contract_of_gated_convolution(tmp_path):
@@ -72,46 +62,6 @@ def test_contract_of_the_recurrent_decoder(tmp_path):
     )  # fmt: skip
 
 
-def additive(layer, query, value, key, mask):
-    """Context and scores: v^T tanh(W q + U k + b), pair by pair."""
-    w, u, v = layer.query_dense.kernel, layer.key_dense.kernel, layer.vector
-    context = np.zeros((*query.shape[:2], value.shape[-1]))
-    scores = np.zeros((*query.shape[:2], key.shape[1]))
-    for row, i in np.ndindex(query.shape[:2]):
-        hidden = query[row, i] @ weight(w) + key[row] @ weight(u)
-        logits = np.tanh(hidden + weight(layer.key_dense.bias)) @ weight(v)[:, 0]
-        if mask[row, i].any():
-            scores[row, i] = softmax(logits, mask[row, i])
-        context[row, i] = scores[row, i] @ value[row]
-    return context, scores
-
-
-def test_additive_attention_is_its_formula_under_all_masks():
-    layer = AdditiveAttention(7)
-    layer.build(X.shape, VALUE.shape, MEMORY.shape)
-    randomize(layer)
-    allowed = RNG.random((2, 5, 3)) < 0.7
-    allowed[0, 1] = False  # a query that may attend to nothing
-    last = np.array([[True, True, True], [False, True, True]])
-    mask = allowed & REAL[:, None] & last[:, None]
-    expected = additive(layer, X, VALUE, MEMORY, mask)
-    found = layer(
-        X, VALUE, MEMORY, value_mask=REAL, key_mask=last, attention_mask=allowed,
-        return_attention_scores=True,
-    )  # fmt: skip
-    for one, other in zip(found, expected, strict=True):
-        assert_close(one, other)
-    assert not array_of(found[0])[0, 1].any()
-    everything = np.ones_like(mask)
-    expected, _ = additive(layer, X, VALUE, MEMORY, everything)
-    assert_close(layer(X, VALUE, MEMORY), expected)
-    moved = gradients(
-        lambda x: keras.ops.sum(layer(x, VALUE, MEMORY, attention_mask=mask) ** 2), X
-    )[0]
-    assert np.isfinite(moved).all()
-    assert not moved[0, 1].any()
-
-
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_gated_convolution_is_its_formula(size, causal):
@@ -141,8 +91,6 @@ def test_a_dropped_convolution_starts_smaller():
 @pytest.mark.parametrize(
     ("make", "error"),
     [
-        (lambda: AdditiveAttention(0), r"`units` must be an integer.*: 0\."),
-        (lambda: AdditiveAttention(4, dropout=1), r"`dropout` must be in.*: 1\."),
         (lambda: GatedConvolution(0, 3), r"`filters` must be an integer.*: 0\."),
         (lambda: GatedConvolution(4, 0), r"`kernel_size` must be an.*: 0\."),
         (lambda: ConvolutionalEncoderBlock(0), r"`kernel_size` must be an.*: 0\."),
@@ -155,10 +103,6 @@ def test_a_dropped_convolution_starts_smaller():
         (
             lambda: RecurrentDecoder(4).start(MEMORY, MEMORY[:, 0]),
             r"must be built before `start`.*not built\.",
-        ),
-        (
-            lambda: AdditiveAttention(4)(X, MEMORY, value_mask=REAL[0]),
-            r"`value_mask` must have shape \(batch, length\).*\(3,\)\.",
         ),
     ],
 )

@@ -62,7 +62,7 @@ def read(run, cell, rows, number, width):
 
 def additive(layer, query, memory):
     hidden = query @ weight(layer.query_dense.kernel) + dense(layer.key_dense, memory)
-    scores = (np.tanh(hidden) @ weight(layer.vector))[:, 0]
+    scores = np.tanh(hidden) @ weight(layer.scale)
     return softmax(scores, True) @ memory
 
 
