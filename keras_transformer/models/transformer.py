@@ -2,27 +2,18 @@
 
 import keras
 
-from keras_transformer.argument_checks import (
-    check_positive_integer,
-    check_positive_number,
-    check_rate,
-)
+from keras_transformer.models.assembled_model import AssembledModel
 from keras_transformer.models.assembly import (
     check_block_options,
     check_special_ids,
+    checked_options,
     layer_counts,
-)
-from keras_transformer.models.quantization import (
-    int8_count,
-    layers_without_quantization,
-    quantization_of,
-    quantize_again,
 )
 from keras_transformer.models.transformer_parts import TransformerParts
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class Transformer(keras.Model):
+class Transformer(AssembledModel):
     """The encoder-decoder of the paper as a functional Keras model.
 
     Inputs are `{"source_ids": (batch, source), "target_ids": (batch, target)}`, int32,
@@ -109,59 +100,47 @@ class Transformer(keras.Model):
         dtype=None,
         **block_options,
     ):
-        policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
-        options = {
-            "vocabulary_size": check_positive_integer(
-                "vocabulary_size", vocabulary_size
-            ),
-            "target_vocabulary_size": (
+        options = checked_options(
+            vocabulary_size=vocabulary_size,
+            target_vocabulary_size=(
                 vocabulary_size
                 if target_vocabulary_size is None
                 else target_vocabulary_size
             ),
-            "num_layers": layer_counts(num_layers),
-            "hidden_dim": check_positive_integer("hidden_dim", hidden_dim),
-            "num_heads": check_positive_integer("num_heads", num_heads),
-            "intermediate_dim": check_positive_integer(
-                "intermediate_dim", intermediate_dim
-            ),
-            "dropout": check_rate("dropout", dropout),
-            "attention_dropout": check_rate("attention_dropout", attention_dropout),
-            "activation": activation,
-            "normalize_first": normalize_first,
-            "normalization": normalization,
-            "layer_norm_epsilon": check_positive_number(
-                "layer_norm_epsilon", layer_norm_epsilon
-            ),
-            "use_bias": use_bias,
-            "num_key_value_heads": num_key_value_heads,
-            "tie_embeddings": tie_embeddings,
-            "position": position,
-            "max_length": max_length,
-            "pad_id": pad_id,
-            "end_id": end_id,
-            "start_id": start_id,
-            "seed": seed,
+            num_layers=layer_counts(num_layers),
+            hidden_dim=hidden_dim,
+            num_heads=num_heads,
+            intermediate_dim=intermediate_dim,
+            dropout=dropout,
+            attention_dropout=attention_dropout,
+            activation=activation,
+            normalize_first=normalize_first,
+            normalization=normalization,
+            layer_norm_epsilon=layer_norm_epsilon,
+            use_bias=use_bias,
+            num_key_value_heads=num_key_value_heads,
+            tie_embeddings=tie_embeddings,
+            position=position,
+            max_length=max_length,
+            pad_id=pad_id,
+            end_id=end_id,
+            start_id=start_id,
+            seed=seed,
             **check_block_options(block_options),
-        }
+        )
         check_special_ids(options)
+        policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
         parts = TransformerParts(options, policy)
         source = keras.Input((None,), dtype="int32", name="source_ids")
         target = keras.Input((None,), dtype="int32", name="target_ids")
-        logits = parts.decode(target, parts.encode(source), source)
         super().__init__(
             inputs={"source_ids": source, "target_ids": target},
-            outputs=logits,
+            outputs=parts.decode(target, parts.encode(source), source),
+            parts=parts,
+            policy=policy,
             name=name,
         )
-        self.dtype_policy = policy  # Keras scales the loss of a mixed_float16 model
-        self.parts, self._policy, self._quantizations = parts, policy, ()
         self.pad_id, self.end_id, self.start_id = pad_id, end_id, start_id
-
-    @property
-    def options(self):
-        """The constructor's arguments, by name."""
-        return self.parts.options
 
     @property
     def vocabulary_size(self):
@@ -230,60 +209,3 @@ class Transformer(keras.Model):
             The logits (rows, vocabulary) of the next token, and the new state.
         """
         return self.parts.step(token_ids, state, index, shared, hypotheses=hypotheses)
-
-    def quantize(self, mode=None, config=None, filters=None, **options):
-        """Store kernels and token tables in 8 bits, to decode with.
-
-        Keras quantizes the kernels and multiplies with them, by default after rounding
-        what meets them to 8 bits too, each position by itself. Of token tables a row
-        has a scale, and nothing else is rounded. Norms, biases and learned positions
-        stay, and are what can still be trained: integers cannot, so that an optimizer
-        is dropped.
-
-        Args:
-            mode: `"int8"`.
-            config: a `keras.quantizers.Int8QuantizationConfig` for the kernels.
-            filters: regular expression of names of layers, or a list of them; layers
-                with other names stay.
-            **options: as for `keras.Model.quantize`.
-
-        Raises:
-            ValueError: for another mode, a float16 model, filters that match no layer,
-                or a layer that is quantized already.
-            TypeError: for a function as filter, which could not be saved.
-        """
-        quantization, before = quantization_of(mode, config, filters), int8_count(self)
-        given = {"mode": mode, "config": config, "filters": filters, **options}
-        with layers_without_quantization():
-            # Keras 3.12 has no filters, nor a config for this mode.
-            super().quantize(**{k: v for k, v in given.items() if v is not None})
-        if int8_count(self) == before:
-            raise ValueError(
-                f"`filters` must match the name of a layer. Received: {filters!r}."
-            )
-        self._quantizations = (*self._quantizations, quantization)
-        self.optimizer, self.compiled = None, False
-
-    def get_config(self):
-        """Return the constructor's arguments, and quantizations if there are any."""
-        position = self.options["position"]
-        if not isinstance(position, str):
-            position = keras.saving.serialize_keras_object(position)
-        quantizations = list(self._quantizations)
-        return {
-            **({"quantizations": quantizations} if quantizations else {}),
-            **self.options,
-            "activation": keras.activations.serialize(
-                keras.activations.get(self.options["activation"])
-            ),
-            "position": position,
-            "name": self.name,
-            "dtype": keras.dtype_policies.serialize(self._policy),
-        }
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        """Make a model from `get_config`'s result."""
-        quantizations = config.get("quantizations", ())
-        options = {k: v for k, v in config.items() if k != "quantizations"}
-        return quantize_again(cls(**options), quantizations)
