@@ -21,6 +21,7 @@ SHARED_OPTIONS = (
     "normalize_first", "normalization", "layer_norm_epsilon", "use_bias",
     "num_key_value_heads",
 )  # fmt: skip
+GRID = ("learned", "sinusoidal")
 CHECKS = {
     "vocabulary_size": check_positive_integer,
     "hidden_dim": check_positive_integer,
@@ -103,6 +104,13 @@ def check_distinct_ids(ids, vocabulary_size, where="the vocabulary"):
         raise ValueError(f"Special ids must differ. Received: {ids}.")
 
 
+def learned_length(position, max_length, default):
+    """Return the number of learned positions, `default` if it is not given."""
+    if max_length is None and isinstance(position, str) and position == "learned":
+        return default
+    return max_length
+
+
 def input_position(position, max_length, name, policy):
     """Make the layer that adds positions to a side's embeddings, or `None`."""
     if (position == "learned") != (max_length is not None):
@@ -152,6 +160,25 @@ def make_norm(name, options, policy):
     """Make one more norm of the kind that the blocks have."""
     norm = NORMALIZATIONS[options["normalization"]]
     return norm(epsilon=options["layer_norm_epsilon"], dtype=policy, name=name)
+
+
+def check_grid_position(position, image_size):
+    """Check the `position` of a model of images.
+
+    Raises:
+        ValueError: for another one than "learned", "sinusoidal", None or a layer that
+            works in self-attention; for learned positions of images of any size.
+    """
+    if position == "learned" and image_size is None:
+        raise ValueError(
+            '`position="learned"` needs an `image_size`. Received: image_size=None.'
+        )
+    named = position is None or (isinstance(position, str) and position in GRID)
+    if not named and (isinstance(position, str) or not _works_in_attention(position)):
+        raise ValueError(
+            '`position` must be "learned", "sinusoidal", None or a layer that works in '
+            f"self-attention. Received: {position!r}."
+        )
 
 
 def block_position(position):

@@ -6,6 +6,15 @@ from keras_transformer.layers.lineage import check_lineage, written_by_oneself
 from keras_transformer.layers.plain_graph import is_plain
 
 
+def check_room(max_length, positions):
+    """Raise `ValueError` if a model, whose limit may be `None`, has fewer positions."""
+    if positions is not None and max_length > positions:
+        raise ValueError(
+            f"`max_length` must not exceed the model's {positions} positions. "
+            f"Received: {max_length}."
+        )
+
+
 def step_kernels(blocks):
     """Bring the kernels of steps into shape before a loop, if that pays."""
     return None if is_plain() else flat_kernels(step_projections(blocks))

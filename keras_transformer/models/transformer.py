@@ -9,6 +9,7 @@ from keras_transformer.models.assembly import (
     checked_options,
     layer_counts,
 )
+from keras_transformer.models.decoder_steps import check_room
 from keras_transformer.models.transformer_parts import TransformerParts
 
 
@@ -186,11 +187,7 @@ class Transformer(AssembledModel):
         Raises:
             ValueError: if there are not that many learned positions.
         """
-        if self.max_length is not None and max_length > self.max_length:
-            raise ValueError(
-                f"`max_length` must not exceed the model's {self.max_length} "
-                f"positions. Received: {max_length}."
-            )
+        check_room(max_length, self.max_length)
         return self.parts.start(source_ids, max_length, hypotheses)
 
     def step(self, token_ids, state, index, shared, *, hypotheses=1):
