@@ -31,8 +31,8 @@ def loop_over_positions(unfinished, body, state, max_length, in_blocks, start=0)
         def within(index, *rest, end=end):
             return ops.logical_and(index < end, unfinished(index, *rest))
 
-        def bounded(index, *rest, first=max(first, start), end=end):
-            with promised_range(index, first, end - 1):
+        def bounded(index, *rest, first=first, end=end):
+            with promised_range(index, max(first, start), end - 1):
                 return body(index, *rest)
 
         state = ops.while_loop(within, bounded, state)

@@ -36,7 +36,7 @@ class TokenMasking:
         >>> masking = TokenMasking(50, mask_id=3, special_ids=[1, 2], rate=0.5, seed=6)
         >>> inputs, labels = masking(np.array([[2, 11, 12, 13, 14, 1, 0]]))
         >>> print(inputs, labels)
-        [[ 2  3 12 13 14  1  0]] [[ 0 11  0 13  0  0  0]]
+        [[ 2  3  3  3 14  1  0]] [[ 0 11 12 13  0  0  0]]
 
     Reference: Devlin et al., 2019, "BERT: Pre-training of Deep Bidirectional
     Transformers for Language Understanding", section 3.1.
