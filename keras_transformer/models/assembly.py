@@ -1,5 +1,7 @@
 """How a model's options turn into its parts."""
 
+from functools import partial
+
 import keras
 
 from keras_transformer.argument_checks import (
@@ -30,6 +32,7 @@ CHECKS = {
     "dropout": check_rate,
     "attention_dropout": check_rate,
     "layer_norm_epsilon": check_positive_number,
+    "normalization": partial(check_choice, choices=NORMALIZATIONS),
 }
 
 
