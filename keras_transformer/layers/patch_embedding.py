@@ -104,13 +104,13 @@ class PatchEmbedding(keras.layers.Layer):
     def compute_output_shape(self, inputs_shape):
         """Replace height, width and channels by patches and their width."""
         check_image_shape(inputs_shape, self.patch_size)
-        batch, *sizes, _ = inputs_shape
-        grid = tuple(
-            None if size is None else size // self.patch_size for size in sizes
-        )
-        if self.flatten:
-            grid = (None if None in grid else grid[0] * grid[1],)
-        return (batch, *grid, self.hidden_dim)
+        batch, height, width, _ = inputs_shape
+        rows = None if height is None else height // self.patch_size
+        columns = None if width is None else width // self.patch_size
+        if not self.flatten:
+            return batch, rows, columns, self.hidden_dim
+        unknown = rows is None or columns is None
+        return batch, None if unknown else rows * columns, self.hidden_dim
 
     def get_config(self):
         """Return the constructor's arguments."""

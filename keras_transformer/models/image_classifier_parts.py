@@ -60,7 +60,7 @@ class ImageClassifierParts:
     def classify(self, images):
         """Score the classes of images (batch, height, width, channels)."""
         x = self.patches(images)
-        if self.grid_position is not None:
+        if self.grid_position is not None and self.flat is not None:
             x = self.flat(self.grid_position(x))
         if self.class_token is not None:
             x = self.class_token(x)

@@ -57,4 +57,7 @@ def test_no_step_is_taken_before_the_first_index():
 @pytest.mark.parametrize("start_index", [3, -1, 1.0])
 def test_an_index_outside_the_prefix(start_index):
     with pytest.raises(ValueError, match=r"`start_index` must be .* Received: "):
-        run(GreedySearch(), start_index)
+        GreedySearch()(
+            prefix_step(TABLES), prefix_state([0, 1]), PREFIX, max_length=7,
+            start_index=start_index,
+        )  # fmt: skip

