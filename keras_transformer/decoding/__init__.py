@@ -2,6 +2,7 @@
 
 from keras_transformer.decoding.batch_generator import BatchGenerator
 from keras_transformer.decoding.beam_search import BeamSearch
+from keras_transformer.decoding.continuation_generator import ContinuationGenerator
 from keras_transformer.decoding.greedy_search import GreedySearch
 from keras_transformer.decoding.sampling import Sampling
 from keras_transformer.decoding.search import Search
@@ -13,6 +14,7 @@ from keras_transformer.decoding.split_state import SplitState
 __all__ = [
     "BatchGenerator",
     "BeamSearch",
+    "ContinuationGenerator",
     "GreedySearch",
     "Sampling",
     "Search",

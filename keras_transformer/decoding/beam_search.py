@@ -125,13 +125,18 @@ class BeamSearch(Search):
             return index + 1, beams, pool, leaves
 
         start = (
-            ops.convert_to_tensor(0, dtype="int32"),
+            ops.convert_to_tensor(prompt.first_index, dtype="int32"),
             start_beams(prompt, self.num_beams),
             empty_pool(prompt, self.n_best),
             step.start(batch, self.num_beams),
         )
         index, beams, pool, _ = loop_over_positions(
-            unfinished, body, start, prompt.max_length, step.has_caches
+            unfinished,
+            body,
+            start,
+            prompt.max_length,
+            step.has_caches,
+            prompt.first_index,
         )
         length = prompt.generated(ops.minimum(index, prompt.limits - 1))[:, None]
         cut = self._scored(beams.ids, beams.log_probs, length, finished=False)

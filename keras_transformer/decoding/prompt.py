@@ -23,6 +23,7 @@ class Prompt:
         end_id: int.
         pad_id: int.
         minimums: int32 `(batch,)`, tokens to generate before the end may be; or None.
+        first_index: int, position of the first token that the step is given.
     """
 
     ids: Any
@@ -32,14 +33,18 @@ class Prompt:
     end_id: int
     pad_id: int
     minimums: Any = None
+    first_index: int = 0
 
     @classmethod
-    def create(cls, start_ids, *, max_length, limits=None, end_id, pad_id):
+    def create(
+        cls, start_ids, *, max_length, start_index=0, limits=None, end_id, pad_id
+    ):
         """Checks the arguments of a search and lays `start_ids` out.
 
         Args:
             start_ids: integers `(batch,)` or `(batch, prefix_length)`.
             max_length: int.
+            start_index: int, position of the first token to be read.
             limits: integers `(batch,)` or None.
             end_id: int.
             pad_id: int.
@@ -62,6 +67,12 @@ class Prompt:
                 "`max_length` must be at least the length of the prefix in "
                 f"`start_ids`, {prefix_length}. Received: {max_length}."
             )
+        check_natural_number("start_index", start_index)
+        if start_index >= prefix_length:
+            raise ValueError(
+                "`start_index` must be the position of a token in `start_ids`, below "
+                f"{prefix_length}. Received: {start_index}."
+            )
         batch = ops.shape(start_ids)[0]
         padding = ops.full((batch, max_length - prefix_length), pad_id, dtype="int32")
         ids = ops.concatenate([start_ids, padding], axis=1)
@@ -69,7 +80,15 @@ class Prompt:
             limits = ops.full((batch,), max_length, dtype="int32")
         limits = check_one_for_each("limits", limits, start_ids.shape[0])
         limits = ops.clip(limits, prefix_length, max_length)
-        return cls(ids, prefix_length, max_length, limits, end_id, pad_id)
+        return cls(
+            ids,
+            prefix_length,
+            max_length,
+            limits,
+            end_id,
+            pad_id,
+            first_index=start_index,
+        )
 
     def is_open(self, index):
         """Which sources `(batch,)` have room for a token after `index`."""
@@ -78,6 +97,9 @@ class Prompt:
     def is_forced(self, index):
         """Whether the position after `index` belongs to the prefix."""
         return index + 1 < self.prefix_length
+
+    def _nothing_is_forced(self):
+        return self.first_index == self.prefix_length - 1
 
     def generated(self, index):
         """Number of generated tokens in a hypothesis that reaches to `index`."""
@@ -91,7 +113,7 @@ class Prompt:
             ids: int32 `(rows, max_length)`.
             index: int32 scalar.
         """
-        if self.prefix_length == 1:
+        if self._nothing_is_forced():
             return logits
         token = ops.take(ids, index + 1, axis=1)
         is_token = ops.arange(logits.shape[-1], dtype="int32") == token[:, None]
@@ -100,7 +122,7 @@ class Prompt:
 
     def certain_if_forced(self, log_probs, logits, index):
         """Gives the tokens that `force` left probability 1, `(rows, count)`."""
-        if self.prefix_length == 1:
+        if self._nothing_is_forced():
             return log_probs
         return ops.where(self.is_forced(index), logits, log_probs)
 
@@ -130,6 +152,18 @@ def check_one_for_each(name, values, batch):
             f"Received: dtype {dtype}, shape {shape}."
         )
     return ops.cast(values, "int32")
+
+
+def check_prompt_ids(prompt_ids):
+    """Give int32 `(batch, length)`, or raise a ValueError."""
+    prompt_ids = ops.convert_to_tensor(prompt_ids)
+    dtype, shape = standardize_dtype(prompt_ids.dtype), tuple(prompt_ids.shape)
+    if "int" not in dtype or len(shape) != 2 or not shape[1]:
+        raise ValueError(
+            "`prompt_ids` must hold integers of shape (batch, length), the length "
+            f"known and at least 1. Received: dtype {dtype}, shape {shape}."
+        )
+    return ops.cast(prompt_ids, "int32")
 
 
 def _two_dimensional(start_ids):

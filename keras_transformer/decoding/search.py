@@ -64,6 +64,7 @@ class Search(abc.ABC):
         start_ids,
         *,
         max_length,
+        start_index=0,
         limits=None,
         source_lengths=None,
         end_id=1,
@@ -87,6 +88,8 @@ class Search(abc.ABC):
                 `(batch, prefix_length)`, forced prefixes that begin with the start
                 token. No meaning is given to an end or pad token in a prefix.
             max_length: int, number of positions, start token or prefix included.
+            start_index: int, position in `start_ids` of the first token that `step`
+                is given. `state` has read those before it.
             limits: integers `(batch,)`, a limit of its own for each source, at most
                 `max_length`; None for `max_length` everywhere.
             source_lengths: integers `(batch,)`, tokens of each source, which the
@@ -104,6 +107,7 @@ class Search(abc.ABC):
         prompt = Prompt.create(
             start_ids,
             max_length=max_length,
+            start_index=start_index,
             limits=limits,
             end_id=end_id,
             pad_id=pad_id,

@@ -62,10 +62,15 @@ def follow(step, prompt, constraints, choose, alpha):
         gains = prompt.certain_if_forced(gains, chosen, index)[:, 0]
         return index + 1, _extend(path, tokens, gains, index, prompt), leaves
 
-    index = ops.convert_to_tensor(0, dtype="int32")
+    index = ops.convert_to_tensor(prompt.first_index, dtype="int32")
     state = index, path, step.start(batch)
     _, path, _ = loop_over_positions(
-        unfinished, body, state, prompt.max_length, step.has_caches
+        unfinished,
+        body,
+        state,
+        prompt.max_length,
+        step.has_caches,
+        prompt.first_index,
     )
     return _result(path, prompt, alpha)
 

@@ -1,6 +1,7 @@
 """The layers of Transformers and their ancestors, one public layer a file."""
 
 from keras_transformer.layers.additive_attention import AdditiveAttention
+from keras_transformer.layers.class_token import ClassToken
 from keras_transformer.layers.convolutional_decoder_block import (
     ConvolutionalDecoderBlock,
 )
@@ -16,7 +17,9 @@ from keras_transformer.layers.learned_positional_encoding import (
 )
 from keras_transformer.layers.mixture_of_experts import MixtureOfExperts
 from keras_transformer.layers.multi_head_attention import MultiHeadAttention
+from keras_transformer.layers.patch_embedding import PatchEmbedding
 from keras_transformer.layers.positional_encoding import PositionalEncoding
+from keras_transformer.layers.positional_encoding_2d import PositionalEncoding2D
 from keras_transformer.layers.recurrent_decoder import RecurrentDecoder
 from keras_transformer.layers.residual import Residual
 from keras_transformer.layers.stochastic_depth import StochasticDepth
@@ -24,6 +27,7 @@ from keras_transformer.layers.token_embedding import TokenEmbedding
 
 __all__ = [
     "AdditiveAttention",
+    "ClassToken",
     "ConvolutionalDecoderBlock",
     "ConvolutionalEncoderBlock",
     "DecoderBlock",
@@ -33,7 +37,9 @@ __all__ = [
     "LearnedPositionalEncoding",
     "MixtureOfExperts",
     "MultiHeadAttention",
+    "PatchEmbedding",
     "PositionalEncoding",
+    "PositionalEncoding2D",
     "RecurrentDecoder",
     "Residual",
     "StochasticDepth",

@@ -4,6 +4,8 @@ import keras
 from keras import ops
 
 from keras_transformer.argument_checks import check_positive_integer
+from keras_transformer.layers.known_values import known_values
+from keras_transformer.layers.position_seam import as_positions
 from keras_transformer.layers.sequence_shape import (
     check_floating,
     check_sequence_shape,
@@ -50,12 +52,14 @@ class LearnedPositionalEncoding(keras.layers.Layer):
             initializer=self.embeddings_initializer,
         )
 
-    def call(self, inputs, start_index=0):
+    def call(self, inputs, start_index=0, positions=None):
         """Add the position vectors.
 
         Args:
             inputs: (batch, length, width).
             start_index: position of the first row, an integer or scalar tensor.
+            positions: int32 (batch, length), each row's position, for sequences that
+                are padded on the left; counted from `start_index` if not given.
 
         Returns:
             A tensor of the inputs' shape. Where length and index are only known when
@@ -63,12 +67,15 @@ class LearnedPositionalEncoding(keras.layers.Layer):
             backend), never another position's vector.
         """
         check_floating(inputs)
-        self._check_length(inputs.shape[1], start_index)
-        length = ops.shape(inputs)[1]
-        position = ops.arange(length, dtype="int32") + start_index
+        position = as_positions(positions)
+        self._check_positions(position)
+        if position is None:
+            self._check_length(inputs.shape[1], start_index)
+            length = ops.shape(inputs)[1]
+            position = ops.arange(length, dtype="int32") + start_index
         known = ops.logical_and(position >= 0, position < self.max_length)
         rows = ops.take(self.embeddings, ops.where(known, position, 0), axis=0)
-        rows = ops.where(known[:, None], rows, float("nan"))
+        rows = ops.where(known[..., None], rows, float("nan"))
         return inputs + ops.cast(rows, inputs.dtype)
 
     def _check_length(self, length, start_index):
@@ -81,13 +88,22 @@ class LearnedPositionalEncoding(keras.layers.Layer):
                 f"start_index={start_index}."
             )
 
+    def _check_positions(self, positions):
+        values = None if positions is None else known_values(positions)
+        if values is not None and values.size and values.max() >= self.max_length:
+            raise ValueError(
+                f"`positions` must be below `max_length`={self.max_length}, the size "
+                f"of the table. Received: {values.max()}."
+            )
+
     def compute_output_shape(self, inputs_shape):
         """Shape of the inputs."""
         return inputs_shape
 
-    def compute_output_spec(self, inputs, start_index=0):
+    def compute_output_spec(self, inputs, start_index=0, positions=None):
         """Symbolic output; a known length is checked against the table."""
-        self._check_length(inputs.shape[1], start_index)
+        if as_positions(positions) is None:
+            self._check_length(inputs.shape[1], start_index)
         return keras.KerasTensor(inputs.shape, dtype=self.compute_dtype)
 
     def get_config(self):

@@ -5,6 +5,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformer.argument_checks import check_number, check_positive_number
+from keras_transformer.layers.position_seam import as_positions
 from keras_transformer.layers.sequence_shape import (
     check_floating,
     check_sequence_shape,
@@ -53,31 +54,30 @@ class PositionalEncoding(keras.layers.Layer):
         """Check the shape; there are no weights."""
         check_sequence_shape(inputs_shape)
 
-    def call(self, inputs, start_index=0):
+    def call(self, inputs, start_index=0, positions=None):
         """Add the encoding.
 
         Args:
             inputs: (batch, length, width).
             start_index: position of the first row, an integer or scalar tensor.
+            positions: int32 (batch, length), each row's position, for sequences that
+                are padded on the left; counted from `start_index` if not given.
 
         Returns:
             A tensor of the inputs' shape, in the compute dtype.
         """
         check_floating(inputs)
-        length, width = ops.shape(inputs)[1], inputs.shape[-1]
-        encoding = self.encode(length, width, start_index)
+        width, positions = inputs.shape[-1], as_positions(positions)
+        if positions is None:
+            encoding = self.encode(ops.shape(inputs)[1], width, start_index)
+        else:
+            encoding = self.scale * sinusoids(positions, width, self.max_wavelength)
         return inputs + ops.cast(encoding, inputs.dtype)
 
     def encode(self, length, width, start_index=0):
         """Compute the encoding itself, (length, width) in float32."""
-        pair = np.arange(width) // 2
-        rates = self.max_wavelength ** (-2.0 * pair / width)
         position = ops.arange(length, dtype="int32") + start_index
-        position = ops.cast(position, "float32")[:, None]
-        rates = ops.convert_to_tensor(rates, "float32")
-        angles = position * rates  # (length, width)
-        even = np.arange(width) % 2 == 0
-        return self.scale * ops.where(even, ops.sin(angles), ops.cos(angles))
+        return self.scale * sinusoids(position, width, self.max_wavelength)
 
     def compute_output_shape(self, inputs_shape):
         """Shape of the inputs."""
@@ -90,3 +90,21 @@ class PositionalEncoding(keras.layers.Layer):
             "max_wavelength": self.max_wavelength,
             "scale": self.scale,
         }
+
+
+def sinusoids(position, width, max_wavelength=10000.0):
+    """Compute sines and cosines in turn, in float32.
+
+    Args:
+        position: integers (...).
+        width: number of values for each position.
+        max_wavelength: the base of the wavelengths.
+
+    Returns:
+        float32 (..., width).
+    """
+    pair = np.arange(width) // 2
+    rates = ops.convert_to_tensor(max_wavelength ** (-2.0 * pair / width), "float32")
+    angles = ops.cast(position, "float32")[..., None] * rates  # (..., width)
+    even = np.arange(width) % 2 == 0
+    return ops.where(even, ops.sin(angles), ops.cos(angles))

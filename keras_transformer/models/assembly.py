@@ -1,15 +1,20 @@
 """How a model's options turn into its parts."""
 
+from functools import partial
+
 import keras
 
 from keras_transformer.argument_checks import (
     check_choice,
     check_positive_integer,
+    check_positive_number,
     check_rate,
 )
 from keras_transformer.layers import LearnedPositionalEncoding, PositionalEncoding
 from keras_transformer.layers.feed_forward_seam import feed_forward_config
 from keras_transformer.layers.gated_activation import activation_config, as_activation
+from keras_transformer.layers.initialization import seed_for
+from keras_transformer.layers.residual import NORMALIZATIONS
 
 TYING = ("all", "decoder", "none")
 # What the blocks of a model can be told, besides what a model has a word for.
@@ -21,6 +26,35 @@ BLOCK_OPTIONS = (
     "stochastic_depth",
     "feed_forward",
 )
+# What blocks share with the model that they stand in.
+SHARED_OPTIONS = (
+    "num_heads", "intermediate_dim", "dropout", "attention_dropout", "activation",
+    "normalize_first", "normalization", "layer_norm_epsilon", "use_bias",
+    "num_key_value_heads",
+)  # fmt: skip
+GRID = ("learned", "sinusoidal")
+CHECKS = {
+    "vocabulary_size": check_positive_integer,
+    "hidden_dim": check_positive_integer,
+    "num_heads": check_positive_integer,
+    "intermediate_dim": check_positive_integer,
+    "dropout": check_rate,
+    "attention_dropout": check_rate,
+    "layer_norm_epsilon": check_positive_number,
+    "normalization": partial(check_choice, choices=NORMALIZATIONS),
+}
+
+
+def checked_options(**options):
+    """Check the sizes and rates among a model's options.
+
+    Raises:
+        ValueError: for sizes below 1 and rates outside [0, 1).
+    """
+    return {
+        name: CHECKS[name](name, value) if name in CHECKS else value
+        for name, value in options.items()
+    }
 
 
 def check_block_options(options):
@@ -110,20 +144,32 @@ def vocabulary_options(
     check_positive_integer("target_vocabulary_size", target_vocabulary_size)
     smallest = min(vocabulary_size, target_vocabulary_size)
     ids = {"pad_id": pad_id, "end_id": end_id, "start_id": start_id}
-    for name, value in ids.items():
-        if not isinstance(value, int) or not 0 <= value < smallest:
-            raise ValueError(
-                f"`{name}` must be an integer from 0 to {smallest - 1}, the last id of "
-                f"the smallest vocabulary. Received: {value!r}."
-            )
-    if len(set(ids.values())) < len(ids):
-        raise ValueError(f"Special ids must differ. Received: {ids}.")
+    check_distinct_ids(ids, smallest, "the smallest vocabulary")
     sizes = int(vocabulary_size), int(target_vocabulary_size)
     return {
         "vocabulary_size": sizes[0],
         "target_vocabulary_size": sizes[1],
         **ids,
     }
+
+
+def check_distinct_ids(ids, vocabulary_size, where="the vocabulary"):
+    """Check that ids, a dictionary by name, differ and belong to a vocabulary."""
+    for name, value in ids.items():
+        if not isinstance(value, int) or not 0 <= value < vocabulary_size:
+            raise ValueError(
+                f"`{name}` must be an integer from 0 to {vocabulary_size - 1}, the "
+                f"last id of {where}. Received: {value!r}."
+            )
+    if len(set(ids.values())) < len(ids):
+        raise ValueError(f"Special ids must differ. Received: {ids}.")
+
+
+def learned_length(position, max_length, default):
+    """Return the number of learned positions, `default` if it is not given."""
+    if max_length is None and isinstance(position, str) and position == "learned":
+        return default
+    return max_length
 
 
 def input_position(position, max_length, name, policy):
@@ -142,6 +188,58 @@ def input_position(position, max_length, name, policy):
     copy = _copy(position)
     copy.name = name
     return copy
+
+
+def make_blocks(kind, number, prefix, options, policy, **more):
+    """Make the blocks of a stack, each with a position layer and seeds of its own.
+
+    Args:
+        kind: the class of the blocks.
+        number: how many.
+        prefix: what their names begin with.
+        options: the model's options, by name.
+        policy: dtype policy of the layers.
+        **more: other arguments of each block.
+    """
+    known = (*SHARED_OPTIONS, *BLOCK_OPTIONS)
+    shared = {name: options[name] for name in known if name in options}
+    names = [f"{prefix}_block_{i}" for i in range(number)]
+    return [
+        kind(
+            **at_depth(shared, i, number),
+            **more,
+            position=block_position(options["position"]),
+            seed=seed_for(options["seed"], name),
+            dtype=policy,
+            name=name,
+        )
+        for i, name in enumerate(names, 1)
+    ]
+
+
+def make_norm(name, options, policy):
+    """Make one more norm of the kind that the blocks have."""
+    norm = NORMALIZATIONS[options["normalization"]]
+    return norm(epsilon=options["layer_norm_epsilon"], dtype=policy, name=name)
+
+
+def check_grid_position(position, image_size):
+    """Check the `position` of a model of images.
+
+    Raises:
+        ValueError: for another one than "learned", "sinusoidal", None or a layer that
+            works in self-attention; for learned positions of images of any size.
+    """
+    if position == "learned" and image_size is None:
+        raise ValueError(
+            '`position="learned"` needs an `image_size`. Received: image_size=None.'
+        )
+    named = position is None or (isinstance(position, str) and position in GRID)
+    if not named and (isinstance(position, str) or not _works_in_attention(position)):
+        raise ValueError(
+            '`position` must be "learned", "sinusoidal", None or a layer that works in '
+            f"self-attention. Received: {position!r}."
+        )
 
 
 def block_position(position):

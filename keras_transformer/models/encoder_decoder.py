@@ -2,10 +2,11 @@
 
 import keras
 
-from keras_transformer.models.assembly import options_config
+from keras_transformer.models.assembled_model import AssembledModel
+from keras_transformer.models.decoder_steps import check_room
 
 
-class EncoderDecoder(keras.Model):
+class EncoderDecoder(AssembledModel):
     """A functional model from source and target ids to logits.
 
     Inputs are `{"source_ids": (batch, source), "target_ids": (batch, target)}`, int32,
@@ -28,18 +29,13 @@ class EncoderDecoder(keras.Model):
         super().__init__(
             inputs={"source_ids": source, "target_ids": target},
             outputs=logits,
+            parts=parts,
+            policy=policy,
             name=name,
         )
-        self.dtype_policy = policy  # Keras scales the loss of a mixed_float16 model
-        self.parts, self._policy = parts, policy
         self.pad_id = parts.options["pad_id"]
         self.end_id = parts.options["end_id"]
         self.start_id = parts.options["start_id"]
-
-    @property
-    def options(self):
-        """The constructor's arguments, by name."""
-        return self.parts.options
 
     @property
     def vocabulary_size(self):
@@ -84,11 +80,7 @@ class EncoderDecoder(keras.Model):
         Raises:
             ValueError: if there are not that many learned positions.
         """
-        if self.max_length is not None and max_length > self.max_length:
-            raise ValueError(
-                f"`max_length` must not exceed the model's {self.max_length} "
-                f"positions. Received: {max_length}."
-            )
+        check_room(max_length, self.max_length)
         return self.parts.start(source_ids, max_length, hypotheses)
 
     def step(self, token_ids, state, index, shared, *, hypotheses=1):
@@ -118,16 +110,3 @@ class EncoderDecoder(keras.Model):
             "Of the encoder-decoder models only a `Transformer` can be quantized. "
             f"Received: a {type(self).__name__}."
         )
-
-    def get_config(self):
-        """Return the constructor's arguments."""
-        return {
-            **options_config(self.options),
-            "name": self.name,
-            "dtype": keras.dtype_policies.serialize(self._policy),
-        }
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        """Make a model from `get_config`'s result."""
-        return cls(**config)

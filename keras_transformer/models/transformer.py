@@ -2,23 +2,14 @@
 
 import keras
 
-from keras_transformer.argument_checks import (
-    check_positive_integer,
-    check_positive_number,
-    check_rate,
-)
+from keras_transformer.models.assembled_model import AssembledModel
 from keras_transformer.models.assembly import (
     check_block_options,
+    checked_options,
     layer_counts,
     vocabulary_options,
 )
 from keras_transformer.models.encoder_decoder import EncoderDecoder
-from keras_transformer.models.quantization import (
-    int8_count,
-    layers_without_quantization,
-    quantization_of,
-    quantize_again,
-)
 from keras_transformer.models.transformer_parts import TransformerParts
 
 
@@ -113,44 +104,33 @@ class Transformer(EncoderDecoder):
         dtype=None,
         **block_options,
     ):
-        policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
-        options = {
+        options = checked_options(
             **vocabulary_options(
                 vocabulary_size, target_vocabulary_size, pad_id, end_id, start_id
             ),
-            "num_layers": layer_counts(num_layers),
-            "hidden_dim": check_positive_integer("hidden_dim", hidden_dim),
-            "num_heads": check_positive_integer("num_heads", num_heads),
-            "intermediate_dim": check_positive_integer(
-                "intermediate_dim", intermediate_dim
-            ),
-            "dropout": check_rate("dropout", dropout),
-            "attention_dropout": check_rate("attention_dropout", attention_dropout),
-            "activation": activation,
-            "normalize_first": normalize_first,
-            "normalization": normalization,
-            "layer_norm_epsilon": check_positive_number(
-                "layer_norm_epsilon", layer_norm_epsilon
-            ),
-            "use_bias": use_bias,
-            "num_key_value_heads": num_key_value_heads,
-            "tie_embeddings": tie_embeddings,
-            "position": position,
-            "max_length": max_length,
-            "seed": seed,
+            num_layers=layer_counts(num_layers),
+            hidden_dim=hidden_dim,
+            num_heads=num_heads,
+            intermediate_dim=intermediate_dim,
+            dropout=dropout,
+            attention_dropout=attention_dropout,
+            activation=activation,
+            normalize_first=normalize_first,
+            normalization=normalization,
+            layer_norm_epsilon=layer_norm_epsilon,
+            use_bias=use_bias,
+            num_key_value_heads=num_key_value_heads,
+            tie_embeddings=tie_embeddings,
+            position=position,
+            max_length=max_length,
+            seed=seed,
             **check_block_options(block_options),
-        }
+        )
+        policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
         super().__init__(TransformerParts(options, policy), policy, name)
-        self._quantizations = ()
 
     def quantize(self, mode=None, config=None, filters=None, **options):
-        """Store kernels and token tables in 8 bits, to decode with.
-
-        Keras quantizes the kernels and multiplies with them, by default after rounding
-        what meets them to 8 bits too, each position by itself. Of token tables a row
-        has a scale, and nothing else is rounded. Norms, biases and learned positions
-        stay, and are what can still be trained: integers cannot, so that an optimizer
-        is dropped.
+        """Store kernels and token tables in 8 bits, see `AssembledModel.quantize`.
 
         Args:
             mode: `"int8"`.
@@ -158,39 +138,8 @@ class Transformer(EncoderDecoder):
             filters: regular expression of names of layers, or a list of them; layers
                 with other names stay.
             **options: as for `keras.Model.quantize`.
-
-        Raises:
-            ValueError: for another mode, a float16 model, filters that match no layer,
-                or a layer that is quantized already.
-            TypeError: for a function as filter, which could not be saved.
         """
-        quantization, before = quantization_of(mode, config, filters), int8_count(self)
-        given = {"mode": mode, "config": config, "filters": filters, **options}
-        given = {k: v for k, v in given.items() if v is not None}
-        with layers_without_quantization():
-            # Keras 3.12 has no filters, nor a config for this mode.
-            keras.Model.quantize(self, **given)
-        if int8_count(self) == before:
-            raise ValueError(
-                f"`filters` must match the name of a layer. Received: {filters!r}."
-            )
-        self._quantizations = (*self._quantizations, quantization)
-        self.optimizer, self.compiled = None, False
-
-    def get_config(self):
-        """Return the constructor's arguments, and quantizations if there are any."""
-        quantizations = list(self._quantizations)
-        return {
-            **({"quantizations": quantizations} if quantizations else {}),
-            **super().get_config(),
-        }
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        """Make a model from `get_config`'s result."""
-        quantizations = config.get("quantizations", ())
-        options = {k: v for k, v in config.items() if k != "quantizations"}
-        return quantize_again(cls(**options), quantizations)
+        AssembledModel.quantize(self, mode, config, filters, **options)
 
 
 def check_transformer(model):

@@ -3,21 +3,16 @@
 from keras import ops
 
 from keras_transformer.layers import DecoderBlock, EncoderBlock
-from keras_transformer.layers.head_projection import flat_kernels, held_kernels
-from keras_transformer.layers.initialization import seed_for
-from keras_transformer.layers.key_value_cache import max_length_of
-from keras_transformer.layers.lineage import (
-    check_lineage,
-    own_line,
-    written_by_oneself,
-)
-from keras_transformer.layers.plain_graph import is_plain
-from keras_transformer.layers.residual import NORMALIZATIONS
+from keras_transformer.layers.lineage import own_line
 from keras_transformer.models.assembly import (
-    BLOCK_OPTIONS,
-    at_depth,
-    block_position,
     layer_counts,
+    make_blocks,
+    make_norm,
+)
+from keras_transformer.models.decoder_steps import (
+    moved_on,
+    step_kernels,
+    step_through,
 )
 from keras_transformer.models.embedder import Embedder
 from keras_transformer.models.token_tables import token_tables
@@ -46,31 +41,17 @@ class TransformerParts:
 
     def _make_blocks(self, policy):
         options = self.options
-        names = (
-            "num_heads", "intermediate_dim", "dropout", "attention_dropout",
-            "activation", "normalize_first", "normalization", "layer_norm_epsilon",
-            "use_bias", "num_key_value_heads",
-        )  # fmt: skip
-        shared = {
-            name: options[name] for name in (*names, *BLOCK_OPTIONS) if name in options
-        }
         encoders, decoders = layer_counts(options["num_layers"])
-
-        def stack(kind, prefix, count):
-            for i in range(count):
-                own, name = at_depth(shared, i + 1, count), f"{prefix}_{i}"
-                own["position"] = block_position(options["position"])
-                own["seed"] = seed_for(options["seed"], name)
-                yield kind(**own, dtype=policy, name=name)
-
-        self.encoder_blocks = list(stack(EncoderBlock, "encoder_block", encoders))
-        self.decoder_blocks = list(stack(DecoderBlock, "decoder_block", decoders))
+        self.encoder_blocks = make_blocks(
+            EncoderBlock, encoders, "encoder", options, policy
+        )
+        self.decoder_blocks = make_blocks(
+            DecoderBlock, decoders, "decoder", options, policy
+        )
         self.encoder_norm = self.decoder_norm = None
         if options["normalize_first"]:
-            norm = NORMALIZATIONS[options["normalization"]]
-            epsilon = options["layer_norm_epsilon"]
-            self.encoder_norm = norm(epsilon=epsilon, dtype=policy, name="encoder_norm")
-            self.decoder_norm = norm(epsilon=epsilon, dtype=policy, name="decoder_norm")
+            self.encoder_norm = make_norm("encoder_norm", options, policy)
+            self.decoder_norm = make_norm("decoder_norm", options, policy)
 
     def padding_mask(self, ids):
         """Return the boolean mask (batch, length), True where ids are not padding."""
@@ -130,7 +111,7 @@ class TransformerParts:
         shared = {
             "cross": [cache["cross"] for cache in caches],
             "padding_mask": self.padding_mask(source_ids),
-            "kernels": None if is_plain() else flat_kernels(self._step_projections()),
+            "kernels": step_kernels(self.decoder_blocks),
         }
         rows = ops.shape(source_ids)[0] * hypotheses
         lineage = own_line(rows, max_length, hypotheses) if hypotheses > 1 else None
@@ -138,45 +119,19 @@ class TransformerParts:
 
     def step(self, token_ids, state, index, shared, *, hypotheses=1):
         """Read one more target token, see `Transformer.step`."""
-        lineage, caches = state
-        if (lineage is None) != (hypotheses == 1):
-            raise ValueError(
-                "`hypotheses` must be as it was in `start`, which made a state "
-                f"{'without' if lineage is None else 'with'} a lineage. "
-                f"Received: {hypotheses}."
-            )
-        if lineage is not None:
-            length = max_length_of(caches[0], hypotheses)
-            check_lineage(lineage, token_ids.shape[0], length)
-            lineage = written_by_oneself(lineage, index, hypotheses)
-        x = self.target(token_ids[:, None], index)  # (rows, 1, hidden_dim)
-        new_caches = []
-        parts = zip(self.decoder_blocks, caches, shared["cross"], strict=True)
-        with held_kernels(self._step_projections(), shared["kernels"]):
-            for block, own, cross in parts:
-                x, cache, *_ = block.step(
-                    x,
-                    {"self": own, "cross": cross},
-                    index,
-                    memory_padding_mask=shared["padding_mask"],
-                    hypotheses=hypotheses,
-                    lineage=lineage,
-                )
-                new_caches.append(cache["self"])
+        lineage, caches = moved_on(state, token_ids.shape[0], index, hypotheses)
+        x, new_caches = step_through(
+            self.decoder_blocks,
+            self.target(token_ids[:, None], index),  # (rows, 1, hidden_dim)
+            caches,
+            index,
+            cross=shared["cross"],
+            kernels=shared["kernels"],
+            memory_padding_mask=shared["padding_mask"],
+            hypotheses=hypotheses,
+            lineage=lineage,
+        )
         return self.logits(x)[:, 0], (lineage, new_caches)
-
-    def _step_projections(self):
-        """The projections of a step whose kernels can be held.
-
-        The memory's keys and values are not of a step. Quantized kernels stay as they
-        are: the product of integers comes before their scale.
-        """
-        projections = []
-        for block in self.decoder_blocks:
-            own, cross = block.self_attention, block.cross_attention
-            projections += [own.query_dense, own.key_dense, own.value_dense]
-            projections += [own.output_dense, cross.query_dense, cross.output_dense]
-        return [part for part in projections if part.quantization_mode is None]
 
 
 def _run(block, *inputs, scores, **masks):

@@ -8,6 +8,7 @@ from keras_transformer.training.perplexity import Perplexity
 from keras_transformer.training.r_drop import RDrop
 from keras_transformer.training.smoothed_cross_entropy import SmoothedCrossEntropy
 from keras_transformer.training.token_accuracy import TokenAccuracy
+from keras_transformer.training.token_masking import TokenMasking
 from keras_transformer.training.training_backup import TrainingBackup
 from keras_transformer.training.translation_preview import TranslationPreview
 
@@ -20,6 +21,7 @@ __all__ = [
     "RDrop",
     "SmoothedCrossEntropy",
     "TokenAccuracy",
+    "TokenMasking",
     "TrainingBackup",
     "TranslationPreview",
     "corpus_scores",
