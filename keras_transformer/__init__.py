@@ -2,12 +2,15 @@
 
 from keras_transformer.decoding import BeamSearch, GreedySearch, Sampling
 from keras_transformer.layers import (
+    AlibiBias,
     DecoderBlock,
     EncoderBlock,
     FeedForward,
     LearnedPositionalEncoding,
     MultiHeadAttention,
     PositionalEncoding,
+    RelativePositionBias,
+    RotaryEmbedding,
     TokenEmbedding,
 )
 from keras_transformer.models import (
@@ -39,6 +42,7 @@ from keras_transformer.translator import Translator
 __version__ = "0.1.0"
 
 __all__ = [
+    "AlibiBias",
     "BeamSearch",
     "BleuCallback",
     "CheckpointAveraging",
@@ -53,6 +57,8 @@ __all__ = [
     "Perplexity",
     "PositionalEncoding",
     "RDrop",
+    "RelativePositionBias",
+    "RotaryEmbedding",
     "Sampling",
     "SmoothedCrossEntropy",
     "TokenAccuracy",

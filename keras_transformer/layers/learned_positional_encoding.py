@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_transformer.argument_checks import check_positive_integer
+from keras_transformer.layers.row_positions import check_row_positions, row_positions
 from keras_transformer.layers.sequence_shape import (
     check_floating,
     check_sequence_shape,
@@ -50,25 +51,27 @@ class LearnedPositionalEncoding(keras.layers.Layer):
             initializer=self.embeddings_initializer,
         )
 
-    def call(self, inputs, start_index=0):
+    def call(self, inputs, start_index=0, positions=None):
         """Add the position vectors.
 
         Args:
             inputs: (batch, length, width).
             start_index: position of the first row, an integer or scalar tensor.
+            positions: int32 (batch, length), the position of each row instead, for
+                sequences packed one behind another or padded on the left.
 
         Returns:
             A tensor of the inputs' shape. Where length and index are only known when
-            a compiled function runs, rows past the table are NaN (or an error of the
-            backend), never another position's vector.
+            a compiled function runs, and for `positions`, rows past the table are NaN
+            (or an error of the backend), never another position's vector.
         """
         check_floating(inputs)
-        self._check_length(inputs.shape[1], start_index)
-        length = ops.shape(inputs)[1]
-        position = ops.arange(length, dtype="int32") + start_index
+        if positions is None:
+            self._check_length(inputs.shape[1], start_index)
+        position = row_positions(inputs, start_index, positions)
         known = ops.logical_and(position >= 0, position < self.max_length)
         rows = ops.take(self.embeddings, ops.where(known, position, 0), axis=0)
-        rows = ops.where(known[:, None], rows, float("nan"))
+        rows = ops.where(known[..., None], rows, float("nan"))
         return inputs + ops.cast(rows, inputs.dtype)
 
     def _check_length(self, length, start_index):
@@ -85,9 +88,10 @@ class LearnedPositionalEncoding(keras.layers.Layer):
         """Shape of the inputs."""
         return inputs_shape
 
-    def compute_output_spec(self, inputs, start_index=0):
+    def compute_output_spec(self, inputs, start_index=0, positions=None):
         """Symbolic output; a known length is checked against the table."""
-        self._check_length(inputs.shape[1], start_index)
+        if check_row_positions(inputs, start_index, positions) is None:
+            self._check_length(inputs.shape[1], start_index)
         return keras.KerasTensor(inputs.shape, dtype=self.compute_dtype)
 
     def get_config(self):

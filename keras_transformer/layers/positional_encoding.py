@@ -5,6 +5,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformer.argument_checks import check_number, check_positive_number
+from keras_transformer.layers.row_positions import check_row_positions, row_positions
 from keras_transformer.layers.sequence_shape import (
     check_floating,
     check_sequence_shape,
@@ -53,35 +54,43 @@ class PositionalEncoding(keras.layers.Layer):
         """Check the shape; there are no weights."""
         check_sequence_shape(inputs_shape)
 
-    def call(self, inputs, start_index=0):
+    def call(self, inputs, start_index=0, positions=None):
         """Add the encoding.
 
         Args:
             inputs: (batch, length, width).
             start_index: position of the first row, an integer or scalar tensor.
+            positions: int32 (batch, length), the position of each row instead, for
+                sequences packed one behind another or padded on the left.
 
         Returns:
             A tensor of the inputs' shape, in the compute dtype.
         """
         check_floating(inputs)
-        length, width = ops.shape(inputs)[1], inputs.shape[-1]
-        encoding = self.encode(length, width, start_index)
+        position = row_positions(inputs, start_index, positions)
+        encoding = self._encode(position, inputs.shape[-1])
         return inputs + ops.cast(encoding, inputs.dtype)
 
     def encode(self, length, width, start_index=0):
         """Compute the encoding itself, (length, width) in float32."""
+        return self._encode(ops.arange(length, dtype="int32") + start_index, width)
+
+    def _encode(self, position, width):
         pair = np.arange(width) // 2
         rates = self.max_wavelength ** (-2.0 * pair / width)
-        position = ops.arange(length, dtype="int32") + start_index
-        position = ops.cast(position, "float32")[:, None]
         rates = ops.convert_to_tensor(rates, "float32")
-        angles = position * rates  # (length, width)
+        angles = ops.cast(position, "float32")[..., None] * rates  # (..., width)
         even = np.arange(width) % 2 == 0
         return self.scale * ops.where(even, ops.sin(angles), ops.cos(angles))
 
     def compute_output_shape(self, inputs_shape):
         """Shape of the inputs."""
         return inputs_shape
+
+    def compute_output_spec(self, inputs, start_index=0, positions=None):
+        """Symbolic output, of the inputs' shape."""
+        check_row_positions(inputs, start_index, positions)
+        return keras.KerasTensor(inputs.shape, dtype=self.compute_dtype)
 
     def get_config(self):
         """Return the constructor's arguments."""

@@ -3,9 +3,22 @@
 import keras
 
 from keras_transformer.argument_checks import check_choice, check_positive_integer
-from keras_transformer.layers import LearnedPositionalEncoding, PositionalEncoding
+from keras_transformer.layers import (
+    AlibiBias,
+    LearnedPositionalEncoding,
+    PositionalEncoding,
+    RelativePositionBias,
+    RotaryEmbedding,
+)
 
 TYING = ("all", "decoder", "none")
+POSITIONS = {
+    "sinusoidal": PositionalEncoding,
+    "learned": LearnedPositionalEncoding,
+    "rotary": RotaryEmbedding,
+    "alibi": AlibiBias,
+    "relative": RelativePositionBias,
+}
 # What the blocks of a model can be told, besides what a model has a word for.
 BLOCK_OPTIONS = ("attention", "window", "query_key_norm")
 
@@ -71,36 +84,58 @@ def input_position(position, max_length, name, policy):
             '`max_length` goes with `position="learned"`, and only with it. '
             f"Received: position={position!r}, max_length={max_length!r}."
         )
-    if position == "sinusoidal":
-        return PositionalEncoding(dtype=policy, name=name)
-    if position == "learned":
-        return LearnedPositionalEncoding(max_length, dtype=policy, name=name)
-    if position is None or _works_in_attention(position):
+    layer = _as_layer(position, policy, max_length)
+    if layer is None or _works_in_attention(layer):
         return None
-    copy = _copy(position)
+    copy = _copy(layer)
     copy.name = name
     return copy
 
 
-def block_position(position):
-    """Make the layer for a block's self-attention, or `None`."""
-    if isinstance(position, str) or position is None:
-        return None
-    return _copy(position) if _works_in_attention(position) else None
+def block_positions(options, number, policy, *, causal=False):
+    """Make the layers for the self-attention of a side's blocks.
+
+    A layer with a true `shared` is one for all. One that can be `bidirectional` is not
+    in a causal side.
+
+    Args:
+        options: the arguments of `Transformer`, by name.
+        number: number of blocks.
+        policy: dtype policy of layers made from a name.
+        causal: whether the side is the decoder.
+
+    Returns:
+        A list of layers, or of `None`.
+    """
+    layer = _as_layer(options["position"], policy, options["max_length"])
+    if not _works_in_attention(layer):
+        return [None] * number
+    if getattr(layer, "shared", False):
+        return [_copy(layer, causal)] * number
+    return [_copy(layer, causal) for _ in range(number)]
 
 
-def _works_in_attention(position):
+def _works_in_attention(layer):
+    return hasattr(layer, "rotate") or hasattr(layer, "bias")
+
+
+def _as_layer(position, policy, max_length):
+    """Return the layer that a name, a config or itself stands for, or `None`."""
+    if isinstance(position, str) and position in POSITIONS:
+        length = {} if max_length is None else {"max_length": max_length}
+        return POSITIONS[position](**length, dtype=policy, name="position")
     if isinstance(position, dict):
         position = keras.saving.deserialize_keras_object(position)
-    return hasattr(position, "rotate") or hasattr(position, "bias")
+    if position is None or isinstance(position, keras.layers.Layer):
+        return position
+    names = ", ".join(f'"{name}"' for name in POSITIONS)
+    raise ValueError(
+        f"`position` must be {names}, None or a layer. Received: {position!r}."
+    )
 
 
-def _copy(position):
-    if isinstance(position, dict):
-        return keras.saving.deserialize_keras_object(position)
-    if not isinstance(position, keras.layers.Layer):
-        raise ValueError(
-            '`position` must be "sinusoidal", "learned", None or a layer. '
-            f"Received: {position!r}."
-        )
-    return type(position).from_config(position.get_config())
+def _copy(layer, causal=False):
+    config = layer.get_config()
+    if causal and "bidirectional" in config:
+        config["bidirectional"] = False
+    return type(layer).from_config(config)

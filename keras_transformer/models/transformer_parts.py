@@ -15,7 +15,7 @@ from keras_transformer.layers.plain_graph import is_plain
 from keras_transformer.layers.residual import NORMALIZATIONS
 from keras_transformer.models.assembly import (
     BLOCK_OPTIONS,
-    block_position,
+    block_positions,
     layer_counts,
     tying_of,
 )
@@ -71,16 +71,17 @@ class TransformerParts:
         }
         encoders, decoders = layer_counts(options["num_layers"])
 
-        def block(kind, name):
-            position = block_position(options["position"])
+        def block(kind, name, position):
             seed = seed_for(options["seed"], name)
             return kind(**shared, position=position, seed=seed, dtype=policy, name=name)
 
+        own = block_positions(options, encoders, policy)
         self.encoder_blocks = [
-            block(EncoderBlock, f"encoder_block_{i}") for i in range(encoders)
+            block(EncoderBlock, f"encoder_block_{i}", own[i]) for i in range(encoders)
         ]
+        own = block_positions(options, decoders, policy, causal=True)
         self.decoder_blocks = [
-            block(DecoderBlock, f"decoder_block_{i}") for i in range(decoders)
+            block(DecoderBlock, f"decoder_block_{i}", own[i]) for i in range(decoders)
         ]
         self.encoder_norm = self.decoder_norm = None
         if options["normalize_first"]:
