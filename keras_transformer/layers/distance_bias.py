@@ -13,6 +13,10 @@ class DistanceBias(keras.layers.Layer):
     A layer of this kind defines `of_distances`.
     """
 
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.num_heads = None  # known from `build` on
+
     def build(self, query_shape):
         """Take the number of heads from queries (batch, query, heads, head_dim)."""
         check_heads_shape(query_shape, "query")

@@ -24,6 +24,17 @@ def as_position(position):
     )
 
 
+def position_config(position):
+    """Serialize a position layer, `None` if there is none.
+
+    Several layers may have it together. Keras marks an object of a saved model as
+    shared only from the second time on that it is serialized, and a loaded model would
+    have two where one was.
+    """
+    keras.saving.serialize_keras_object(position)
+    return keras.saving.serialize_keras_object(position)
+
+
 def build_position(position, heads, key_dim):
     """Build a position layer, for queries (batch, length, heads, key_dim).
 

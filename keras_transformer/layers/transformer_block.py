@@ -13,7 +13,7 @@ from keras_transformer.layers.attention_projections import check_window
 from keras_transformer.layers.feed_forward import FeedForward
 from keras_transformer.layers.initialization import initializer_for, seed_for
 from keras_transformer.layers.multi_head_attention import MultiHeadAttention
-from keras_transformer.layers.position_seam import as_position
+from keras_transformer.layers.position_seam import as_position, position_config
 from keras_transformer.layers.residual import NORMALIZATIONS, Residual
 
 
@@ -181,7 +181,7 @@ class TransformerBlock(keras.layers.Layer):
             "layer_norm_epsilon": self.layer_norm_epsilon,
             "use_bias": self.use_bias,
             "num_key_value_heads": self.num_key_value_heads,
-            "position": keras.saving.serialize_keras_object(self.position),
+            "position": position_config(self.position),
             "attention": self.attention,
             "window": self.window,
             "query_key_norm": self.query_key_norm,
