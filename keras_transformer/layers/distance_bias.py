@@ -61,3 +61,7 @@ class DistanceBias(keras.layers.Layer):
             float32 (batch, heads, query, key).
         """
         raise NotImplementedError
+
+    def get_config(self):
+        """Return the constructor's arguments."""
+        return super().get_config()

@@ -138,4 +138,11 @@ def _copy(layer, causal=False):
     config = layer.get_config()
     if causal and "bidirectional" in config:
         config["bidirectional"] = False
-    return type(layer).from_config(config)
+    try:
+        return type(layer).from_config(config)
+    except TypeError as error:  # Keras's, around that of the layer
+        raise ValueError(
+            "`position` must be a layer that can be made again from its config, for "
+            f"the {'decoder' if causal else 'model'}. Received: {layer!r}: "
+            f"{error.__context__ or error}"
+        ) from error
