@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from keras_transformer import EncoderBlock, MultiHeadAttention, RelativePositionBias
 from tests.backends import BACKEND, array_of, randomize
 from tests.layers.check_layer import check_config, check_layer
+from tests.layers.test_contract import ATTENTION, MEMORY, SCORES
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(2, 5, 8)).astype("float32")
@@ -115,18 +116,10 @@ def test_buckets_grow_with_the_distance_and_reach_the_last(
 
 def test_contract(tmp_path):
     check_config(RelativePositionBias, OPTIONS)
-    options = {
-        "num_heads": 4, "key_dim": 6, "value_dim": 2, "dropout": 0.1, "use_bias": False,
-        "output_dim": 7, "num_key_value_heads": 2,
-        "position": RelativePositionBias(num_buckets=4, max_distance=2),
-        "attention": "dot_product", "window": 3, "query_key_norm": True, "seed": 2,
-        "kernel_initializer": keras.initializers.RandomNormal(stddev=0.3, seed=3),
-        "bias_initializer": "ones",
-    }  # fmt: skip
-    number = 8 * 24 + 8 * 12 + 8 * 4 + 8 * 7 + 12 + 16
+    position = RelativePositionBias(num_buckets=4, max_distance=2)
     check_layer(
-        MultiHeadAttention, options, (X, X), parameters=number, path=tmp_path,
-        call={"return_attention_scores": True},
+        MultiHeadAttention, {**ATTENTION, "position": position}, (X, MEMORY),
+        parameters=192 + 72 + 36 + 84 + 12 + 4 * 4, path=tmp_path, call=SCORES,
     )  # fmt: skip
 
 
