@@ -8,6 +8,7 @@ from keras_transformer.decoding import (
 )
 from keras_transformer.layers import (
     AdditiveAttention,
+    AlibiBias,
     ClassToken,
     ConvolutionalDecoderBlock,
     ConvolutionalEncoderBlock,
@@ -22,6 +23,8 @@ from keras_transformer.layers import (
     PositionalEncoding,
     PositionalEncoding2D,
     RecurrentDecoder,
+    RelativePositionBias,
+    RotaryEmbedding,
     StochasticDepth,
     TokenEmbedding,
 )
@@ -63,6 +66,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AdditiveAttention",
+    "AlibiBias",
     "BeamSearch",
     "BleuCallback",
     "CheckpointAveraging",
@@ -92,6 +96,8 @@ __all__ = [
     "RDrop",
     "RecurrentDecoder",
     "RecurrentSeq2Seq",
+    "RelativePositionBias",
+    "RotaryEmbedding",
     "Sampling",
     "SmoothedCrossEntropy",
     "StochasticDepth",

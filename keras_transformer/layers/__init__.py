@@ -1,6 +1,7 @@
 """The layers of Transformers and their ancestors, one public layer a file."""
 
 from keras_transformer.layers.additive_attention import AdditiveAttention
+from keras_transformer.layers.alibi_bias import AlibiBias
 from keras_transformer.layers.class_token import ClassToken
 from keras_transformer.layers.convolutional_decoder_block import (
     ConvolutionalDecoderBlock,
@@ -21,12 +22,15 @@ from keras_transformer.layers.patch_embedding import PatchEmbedding
 from keras_transformer.layers.positional_encoding import PositionalEncoding
 from keras_transformer.layers.positional_encoding_2d import PositionalEncoding2D
 from keras_transformer.layers.recurrent_decoder import RecurrentDecoder
+from keras_transformer.layers.relative_position_bias import RelativePositionBias
 from keras_transformer.layers.residual import Residual
+from keras_transformer.layers.rotary_embedding import RotaryEmbedding
 from keras_transformer.layers.stochastic_depth import StochasticDepth
 from keras_transformer.layers.token_embedding import TokenEmbedding
 
 __all__ = [
     "AdditiveAttention",
+    "AlibiBias",
     "ClassToken",
     "ConvolutionalDecoderBlock",
     "ConvolutionalEncoderBlock",
@@ -41,7 +45,9 @@ __all__ = [
     "PositionalEncoding",
     "PositionalEncoding2D",
     "RecurrentDecoder",
+    "RelativePositionBias",
     "Residual",
+    "RotaryEmbedding",
     "StochasticDepth",
     "TokenEmbedding",
 ]

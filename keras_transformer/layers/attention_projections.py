@@ -9,6 +9,7 @@ from keras_transformer.layers.initialization import initializer_for
 from keras_transformer.layers.position_seam import (
     as_position,
     build_position,
+    position_config,
     rotated,
     score_bias,
 )
@@ -177,7 +178,7 @@ class AttentionProjections(keras.layers.Layer):
             "use_bias": self.use_bias,
             "output_dim": self.output_dim,
             "num_key_value_heads": self.num_key_value_heads,
-            "position": keras.saving.serialize_keras_object(self.position),
+            "position": position_config(self.position),
             "attention": self.attention,
             "window": self.window,
             "query_key_norm": self.query_key_norm,

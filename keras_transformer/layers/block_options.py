@@ -16,7 +16,7 @@ from keras_transformer.layers.feed_forward_seam import (
 )
 from keras_transformer.layers.gated_activation import activation_config, as_activation
 from keras_transformer.layers.initialization import seed_for
-from keras_transformer.layers.position_seam import as_position
+from keras_transformer.layers.position_seam import as_position, position_config
 from keras_transformer.layers.residual import NORMALIZATIONS
 
 
@@ -148,7 +148,7 @@ class BlockOptions(keras.layers.Layer):
             "layer_norm_epsilon": self.layer_norm_epsilon,
             "use_bias": self.use_bias,
             "num_key_value_heads": self.num_key_value_heads,
-            "position": keras.saving.serialize_keras_object(self.position),
+            "position": position_config(self.position),
             "attention": self.attention,
             "window": self.window,
             "query_key_norm": self.query_key_norm,

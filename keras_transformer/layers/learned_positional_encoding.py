@@ -5,7 +5,7 @@ from keras import ops
 
 from keras_transformer.argument_checks import check_positive_integer
 from keras_transformer.layers.known_values import known_values
-from keras_transformer.layers.position_seam import as_positions
+from keras_transformer.layers.row_positions import check_row_positions, row_positions
 from keras_transformer.layers.sequence_shape import (
     check_floating,
     check_sequence_shape,
@@ -58,21 +58,20 @@ class LearnedPositionalEncoding(keras.layers.Layer):
         Args:
             inputs: (batch, length, width).
             start_index: position of the first row, an integer or scalar tensor.
-            positions: int32 (batch, length), each row's position, for sequences that
-                are padded on the left; counted from `start_index` if not given.
+            positions: int32 (batch, length), the position of each row instead, for
+                sequences packed one behind another or padded on the left.
 
         Returns:
             A tensor of the inputs' shape. Where length and index are only known when
-            a compiled function runs, rows past the table are NaN (or an error of the
-            backend), never another position's vector.
+            a compiled function runs, and for `positions`, rows past the table are NaN
+            (or an error of the backend), never another position's vector.
         """
         check_floating(inputs)
-        position = as_positions(positions)
-        self._check_positions(position)
-        if position is None:
+        if positions is None:
             self._check_length(inputs.shape[1], start_index)
-            length = ops.shape(inputs)[1]
-            position = ops.arange(length, dtype="int32") + start_index
+        else:
+            self._check_positions(positions)
+        position = row_positions(inputs, start_index, positions)
         known = ops.logical_and(position >= 0, position < self.max_length)
         rows = ops.take(self.embeddings, ops.where(known, position, 0), axis=0)
         rows = ops.where(known[..., None], rows, float("nan"))
@@ -102,7 +101,7 @@ class LearnedPositionalEncoding(keras.layers.Layer):
 
     def compute_output_spec(self, inputs, start_index=0, positions=None):
         """Symbolic output; a known length is checked against the table."""
-        if as_positions(positions) is None:
+        if check_row_positions(inputs, start_index, positions) is None:
             self._check_length(inputs.shape[1], start_index)
         return keras.KerasTensor(inputs.shape, dtype=self.compute_dtype)
 

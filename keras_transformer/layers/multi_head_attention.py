@@ -40,7 +40,8 @@ class MultiHeadAttention(AttentionProjections):
         num_key_value_heads: number of key and value heads, a divisor of `num_heads`;
             each serves several query heads (grouped-query attention; 1 is
             multi-query). `num_heads` if not given.
-        position: a layer that puts positions into the attention itself, with one or
+        position: a layer that puts positions into the attention itself:
+            `RotaryEmbedding`, `AlibiBias`, `RelativePositionBias`, or one with one or
             both of `rotate(x, offset)`, for queries and keys (batch, length, heads,
             key_dim), and `bias(query_length, key_length, offset)`, added to the
             scores. `offset` is the position of the first row.
@@ -126,7 +127,7 @@ class MultiHeadAttention(AttentionProjections):
         """
         mask = self._mask(value_mask, key_mask, attention_mask)
         check_bias(self.attention, attention_bias)
-        positions = as_positions(positions)
+        positions = as_positions(positions, query.shape, value.shape)
         key, value = self.project_key_value(value, key, positions=positions)
         return self.attend(
             query,
@@ -227,7 +228,7 @@ class MultiHeadAttention(AttentionProjections):
         as_padding_mask(kwargs.get("query_mask"), "query_mask")
         as_attention_bias(kwargs.get("attention_bias"))
         check_bias(self.attention, kwargs.get("attention_bias"))
-        as_positions(kwargs.get("positions"))
+        as_positions(kwargs.get("positions"), query.shape, value.shape)
         shape = self.compute_output_shape(query.shape, value.shape)
         output = keras.KerasTensor(shape, dtype=self.compute_dtype)
         if not return_attention_scores:

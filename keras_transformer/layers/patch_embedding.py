@@ -1,5 +1,7 @@
 """From images to sequences of patches."""
 
+import math
+
 import keras
 from keras import ops
 
@@ -104,13 +106,12 @@ class PatchEmbedding(keras.layers.Layer):
     def compute_output_shape(self, inputs_shape):
         """Replace height, width and channels by patches and their width."""
         check_image_shape(inputs_shape, self.patch_size)
-        batch, height, width, _ = inputs_shape
-        rows = None if height is None else height // self.patch_size
-        columns = None if width is None else width // self.patch_size
+        batch, *sides, _ = inputs_shape
+        sides = [None if side is None else side // self.patch_size for side in sides]
         if not self.flatten:
-            return batch, rows, columns, self.hidden_dim
-        known = rows is not None and columns is not None
-        return batch, rows * columns if known else None, self.hidden_dim
+            return batch, *sides, self.hidden_dim
+        patches = None if None in sides else math.prod(sides)
+        return batch, patches, self.hidden_dim
 
     def get_config(self):
         """Return the constructor's arguments."""

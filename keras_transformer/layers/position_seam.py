@@ -24,13 +24,31 @@ def as_position(position):
     )
 
 
+def position_config(position):
+    """Serialize a position layer, `None` if there is none.
+
+    Several layers may have it together. Keras marks an object of a saved model as
+    shared only from the second time on that it is serialized, and a loaded model would
+    have two where one was.
+    """
+    keras.saving.serialize_keras_object(position)
+    return keras.saving.serialize_keras_object(position)
+
+
 def build_position(position, heads, key_dim):
     """Build a position layer, for queries (batch, length, heads, key_dim).
 
     It is not called as a layer is, and Keras quantizes no model with unbuilt layers.
     """
-    if isinstance(position, keras.layers.Layer) and not position.built:
+    if not isinstance(position, keras.layers.Layer):
+        return
+    if not position.built:
         position.build((None, None, heads, key_dim))
+    elif (known := getattr(position, "num_heads", heads)) != heads:
+        raise ValueError(
+            f"`position` is built for {known} heads already, and a layer must be "
+            f"given to attention of as many. Received: num_heads={heads}."
+        )
 
 
 def rotated(position, x, offset, positions=None):
@@ -55,11 +73,15 @@ def bias_between(position, positions):
     return _method(position, "bias_between")(positions, positions)
 
 
-def as_positions(positions):
+def as_positions(positions, *shapes):
     """Check explicit positions: integers (batch, length), or `None`.
 
+    Args:
+        positions: the positions. A batch of 1 stands for all rows of a batch.
+        *shapes: shapes (batch, length, ...) of what they are the positions of.
+
     Raises:
-        ValueError: for another rank or floating point.
+        ValueError: for another rank or floating point, or another length or batch.
     """
     if positions is None:
         return None
@@ -71,7 +93,20 @@ def as_positions(positions):
             "`positions` must be integers of shape (batch, length). "
             f"Received: {dtype} of shape {tuple(positions.shape)}."
         )
+    for shape in shapes:
+        if not _fit(positions.shape, shape[:2]):
+            raise ValueError(
+                "`positions` must have the batch and length of its sequences, "
+                f"{tuple(shape[:2])}. Received: shape {tuple(positions.shape)}."
+            )
     return positions
+
+
+def _fit(positions, rows):
+    (batch, length), (number, wanted) = positions, rows
+    return (None in (batch, number) or batch in (1, number)) and (
+        None in (length, wanted) or length == wanted
+    )
 
 
 def _method(position, name):

@@ -5,7 +5,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformer.argument_checks import check_number, check_positive_number
-from keras_transformer.layers.position_seam import as_positions
+from keras_transformer.layers.row_positions import check_row_positions, row_positions
 from keras_transformer.layers.sequence_shape import (
     check_floating,
     check_sequence_shape,
@@ -60,28 +60,32 @@ class PositionalEncoding(keras.layers.Layer):
         Args:
             inputs: (batch, length, width).
             start_index: position of the first row, an integer or scalar tensor.
-            positions: int32 (batch, length), each row's position, for sequences that
-                are padded on the left; counted from `start_index` if not given.
+            positions: int32 (batch, length), the position of each row instead, for
+                sequences packed one behind another or padded on the left.
 
         Returns:
             A tensor of the inputs' shape, in the compute dtype.
         """
         check_floating(inputs)
-        width, positions = inputs.shape[-1], as_positions(positions)
-        if positions is None:
-            encoding = self.encode(ops.shape(inputs)[1], width, start_index)
-        else:
-            encoding = self.scale * sinusoids(positions, width, self.max_wavelength)
+        position = row_positions(inputs, start_index, positions)
+        encoding = self._encode(position, inputs.shape[-1])
         return inputs + ops.cast(encoding, inputs.dtype)
 
     def encode(self, length, width, start_index=0):
         """Compute the encoding itself, (length, width) in float32."""
-        position = ops.arange(length, dtype="int32") + start_index
+        return self._encode(ops.arange(length, dtype="int32") + start_index, width)
+
+    def _encode(self, position, width):
         return self.scale * sinusoids(position, width, self.max_wavelength)
 
     def compute_output_shape(self, inputs_shape):
         """Shape of the inputs."""
         return inputs_shape
+
+    def compute_output_spec(self, inputs, start_index=0, positions=None):
+        """Symbolic output, of the inputs' shape."""
+        check_row_positions(inputs, start_index, positions)
+        return keras.KerasTensor(inputs.shape, dtype=self.compute_dtype)
 
     def get_config(self):
         """Return the constructor's arguments."""

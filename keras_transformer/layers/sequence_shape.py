@@ -12,6 +12,15 @@ def check_sequence_shape(shape, name="inputs"):
         )
 
 
+def check_heads_shape(shape, name="inputs"):
+    """Raise `ValueError` unless a shape is (batch, length, heads, head_dim)."""
+    if len(shape) != 4 or None in shape[2:]:
+        raise ValueError(
+            f"`{name}` must have shape (batch, length, heads, head_dim) with known "
+            f"heads and head_dim. Received: shape {tuple(shape)}."
+        )
+
+
 def check_floating(x, name="inputs"):
     """Raise `ValueError` unless a tensor is floating point."""
     if "float" not in str(x.dtype):

@@ -10,11 +10,11 @@ from keras_transformer.argument_checks import (
     check_positive_number,
     check_rate,
 )
-from keras_transformer.layers import LearnedPositionalEncoding, PositionalEncoding
 from keras_transformer.layers.feed_forward_seam import feed_forward_config
 from keras_transformer.layers.gated_activation import activation_config, as_activation
 from keras_transformer.layers.initialization import seed_for
 from keras_transformer.layers.residual import NORMALIZATIONS
+from keras_transformer.models.position_choice import block_positions
 
 TYING = ("all", "decoder", "none")
 # What the blocks of a model can be told, besides what a model has a word for.
@@ -32,7 +32,6 @@ SHARED_OPTIONS = (
     "normalize_first", "normalization", "layer_norm_epsilon", "use_bias",
     "num_key_value_heads",
 )  # fmt: skip
-GRID = ("learned", "sinusoidal")
 CHECKS = {
     "vocabulary_size": check_positive_integer,
     "hidden_dim": check_positive_integer,
@@ -165,32 +164,7 @@ def check_distinct_ids(ids, vocabulary_size, where="the vocabulary"):
         raise ValueError(f"Special ids must differ. Received: {ids}.")
 
 
-def learned_length(position, max_length, default):
-    """Return the number of learned positions, `default` if it is not given."""
-    if max_length is None and isinstance(position, str) and position == "learned":
-        return default
-    return max_length
-
-
-def input_position(position, max_length, name, policy):
-    """Make the layer that adds positions to a side's embeddings, or `None`."""
-    if (position == "learned") != (max_length is not None):
-        raise ValueError(
-            '`max_length` goes with `position="learned"`, and only with it. '
-            f"Received: position={position!r}, max_length={max_length!r}."
-        )
-    if position == "sinusoidal":
-        return PositionalEncoding(dtype=policy, name=name)
-    if position == "learned":
-        return LearnedPositionalEncoding(max_length, dtype=policy, name=name)
-    if position is None or _works_in_attention(position):
-        return None
-    copy = _copy(position)
-    copy.name = name
-    return copy
-
-
-def make_blocks(kind, number, prefix, options, policy, **more):
+def make_blocks(kind, number, prefix, options, policy, *, causal=False, **more):
     """Make the blocks of a stack, each with a position layer and seeds of its own.
 
     Args:
@@ -199,21 +173,23 @@ def make_blocks(kind, number, prefix, options, policy, **more):
         prefix: what their names begin with.
         options: the model's options, by name.
         policy: dtype policy of the layers.
+        causal: whether the stack is a decoder.
         **more: other arguments of each block.
     """
     known = (*SHARED_OPTIONS, *BLOCK_OPTIONS)
     shared = {name: options[name] for name in known if name in options}
+    positions = block_positions(options, number, policy, causal=causal)
     names = [f"{prefix}_block_{i}" for i in range(number)]
     return [
         kind(
             **at_depth(shared, i, number),
             **more,
-            position=block_position(options["position"]),
+            position=position,
             seed=seed_for(options["seed"], name),
             dtype=policy,
             name=name,
         )
-        for i, name in enumerate(names, 1)
+        for i, (name, position) in enumerate(zip(names, positions, strict=True), 1)
     ]
 
 
@@ -221,46 +197,3 @@ def make_norm(name, options, policy):
     """Make one more norm of the kind that the blocks have."""
     norm = NORMALIZATIONS[options["normalization"]]
     return norm(epsilon=options["layer_norm_epsilon"], dtype=policy, name=name)
-
-
-def check_grid_position(position, image_size):
-    """Check the `position` of a model of images.
-
-    Raises:
-        ValueError: for another one than "learned", "sinusoidal", None or a layer that
-            works in self-attention; for learned positions of images of any size.
-    """
-    if position == "learned" and image_size is None:
-        raise ValueError(
-            '`position="learned"` needs an `image_size`. Received: image_size=None.'
-        )
-    named = position is None or (isinstance(position, str) and position in GRID)
-    if not named and (isinstance(position, str) or not _works_in_attention(position)):
-        raise ValueError(
-            '`position` must be "learned", "sinusoidal", None or a layer that works in '
-            f"self-attention. Received: {position!r}."
-        )
-
-
-def block_position(position):
-    """Make the layer for a block's self-attention, or `None`."""
-    if isinstance(position, str) or position is None:
-        return None
-    return _copy(position) if _works_in_attention(position) else None
-
-
-def _works_in_attention(position):
-    if isinstance(position, dict):
-        position = keras.saving.deserialize_keras_object(position)
-    return hasattr(position, "rotate") or hasattr(position, "bias")
-
-
-def _copy(position):
-    if isinstance(position, dict):
-        return keras.saving.deserialize_keras_object(position)
-    if not isinstance(position, keras.layers.Layer):
-        raise ValueError(
-            '`position` must be "sinusoidal", "learned", None or a layer. '
-            f"Received: {position!r}."
-        )
-    return type(position).from_config(position.get_config())

@@ -4,7 +4,7 @@ from keras import ops
 
 from keras_transformer.layers.byte_dropout import ByteDropout
 from keras_transformer.layers.initialization import seed_for
-from keras_transformer.models.assembly import input_position
+from keras_transformer.models.position_choice import input_position
 
 
 class Embedder:

@@ -8,9 +8,9 @@ from keras_transformer.models.assembly import (
     check_block_options,
     check_distinct_ids,
     checked_options,
-    learned_length,
 )
 from keras_transformer.models.encoder_parts import EncoderParts
+from keras_transformer.models.position_choice import learned_length
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")

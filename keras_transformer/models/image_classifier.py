@@ -6,10 +6,10 @@ from keras_transformer.argument_checks import check_choice, check_positive_integ
 from keras_transformer.models.assembled_model import AssembledModel
 from keras_transformer.models.assembly import (
     check_block_options,
-    check_grid_position,
     checked_options,
 )
 from keras_transformer.models.image_classifier_parts import ImageClassifierParts
+from keras_transformer.models.position_choice import check_grid_position
 
 POOLING = ("token", "mean")
 

@@ -8,10 +8,10 @@ from keras_transformer.models.assembly import (
     check_block_options,
     check_distinct_ids,
     checked_options,
-    learned_length,
 )
 from keras_transformer.models.decoder_steps import check_room
 from keras_transformer.models.language_model_parts import LanguageModelParts
+from keras_transformer.models.position_choice import learned_length
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")

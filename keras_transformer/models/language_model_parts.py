@@ -48,6 +48,7 @@ class LanguageModelParts:
             "decoder",
             options,
             policy,
+            causal=True,
             cross_attention=False,
         )
         self.norm = None

@@ -43,9 +43,11 @@ class Transformer(EncoderDecoder):
         tie_embeddings: `"all"` for one table of source, target and output, as in the
             paper; `"decoder"` for one of target and output; `"none"` for three. If
             not given, `"all"`, and `"decoder"` with a target vocabulary of its own.
-        position: `"sinusoidal"`, `"learned"`, `None`; a layer to call on the scaled
-            embeddings; or one that works in self-attention (`MultiHeadAttention`'s
-            `position`).
+        position: `"sinusoidal"` or `"learned"`, added to the scaled embeddings;
+            `"rotary"`, `"alibi"` or `"relative"`, which work in self-attention (see
+            `RotaryEmbedding`, `AlibiBias`, `RelativePositionBias`); `None`; or a layer
+            of either kind, to be called on the embeddings or for `MultiHeadAttention`'s
+            `position`. Each side or block gets a copy of it.
         max_length: number of learned positions; for `position="learned"` only. Data
             to train on must not be longer: `TranslationData(max_length=...)`.
         pad_id: id of padding.

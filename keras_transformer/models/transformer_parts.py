@@ -46,7 +46,7 @@ class TransformerParts:
             EncoderBlock, encoders, "encoder", options, policy
         )
         self.decoder_blocks = make_blocks(
-            DecoderBlock, decoders, "decoder", options, policy
+            DecoderBlock, decoders, "decoder", options, policy, causal=True
         )
         self.encoder_norm = self.decoder_norm = None
         if options["normalize_first"]:
