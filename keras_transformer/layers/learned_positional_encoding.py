@@ -59,7 +59,8 @@ class LearnedPositionalEncoding(keras.layers.Layer):
             inputs: (batch, length, width).
             start_index: position of the first row, an integer or scalar tensor.
             positions: int32 (batch, length), the position of each row instead, for
-                sequences packed one behind another or padded on the left.
+                sequences packed one behind another or padded on the left. Those of
+                padding may be negative: such rows are NaN.
 
         Returns:
             A tensor of the inputs' shape. Where length and index are only known when
@@ -88,11 +89,11 @@ class LearnedPositionalEncoding(keras.layers.Layer):
             )
 
     def _check_positions(self, positions):
-        values = None if positions is None else known_values(positions)
+        values = known_values(positions)
         if values is not None and values.size and values.max() >= self.max_length:
             raise ValueError(
-                f"`positions` must be below `max_length`={self.max_length}, the size "
-                f"of the table. Received: {values.max()}."
+                f"`positions` must be at most {self.max_length - 1}, the last of the "
+                f"table. Received: {values.max()}."
             )
 
     def compute_output_shape(self, inputs_shape):

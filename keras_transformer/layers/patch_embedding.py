@@ -107,10 +107,12 @@ class PatchEmbedding(keras.layers.Layer):
         """Replace height, width and channels by patches and their width."""
         check_image_shape(inputs_shape, self.patch_size)
         batch, *sides, _ = inputs_shape
-        sides = [None if side is None else side // self.patch_size for side in sides]
+        size = self.patch_size
+        known = [side // size for side in sides if side is not None]
         if not self.flatten:
-            return batch, *sides, self.hidden_dim
-        patches = None if None in sides else math.prod(sides)
+            grid = (None if side is None else side // size for side in sides)
+            return batch, *grid, self.hidden_dim
+        patches = math.prod(known) if len(known) == len(sides) else None
         return batch, patches, self.hidden_dim
 
     def get_config(self):

@@ -55,7 +55,8 @@ def test_contract(kind, name, tmp_path):
             names.pop(extra)
         names |= {
             "attention_dropout": 0.0, "activation": "gelu", "normalize_first": True,
-            "normalization": "rms", "layer_norm_epsilon": 1e-3,
+            "normalization": "rms", "layer_norm_epsilon": 1e-3, "feed_forward": None,
+            "intermediate_dropout": 0.1, "stochastic_depth": 0.1,
         }  # fmt: skip
         inputs = (X,)
     number = {MultiHeadAttention: 64 + 32 + 24 + 42 + 8, EncoderBlock: 376}[kind]
@@ -63,7 +64,7 @@ def test_contract(kind, name, tmp_path):
         # Linear attention takes no dropout, so here it is the default.
         patch.setattr(
             "tests.layers.check_layer.MAY_BE_DEFAULT",
-            ("dropout", "attention_dropout", "attention"),
+            ("dropout", "attention_dropout", "attention", "feed_forward"),
         )
         check_layer(
             kind, {"num_heads": 2, **inner, **names}, inputs, parameters=number,
