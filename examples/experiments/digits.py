@@ -30,9 +30,9 @@ def convolutions():
     """Two convolutions, each with pooling behind it, and a dense layer."""
     layers = [
         keras.Input((8, 8, 1)),
-        keras.layers.Conv2D(24, 3, padding="same", activation="relu"),
+        keras.layers.Conv2D(28, 3, padding="same", activation="relu"),
         keras.layers.MaxPooling2D(),
-        keras.layers.Conv2D(48, 3, padding="same", activation="relu"),
+        keras.layers.Conv2D(60, 3, padding="same", activation="relu"),
         keras.layers.MaxPooling2D(),
         keras.layers.Flatten(),
         keras.layers.Dropout(0.1),

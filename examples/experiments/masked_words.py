@@ -127,7 +127,7 @@ def main():
         metrics=[TokenAccuracy()],
         jit_compile=keras.backend.backend() == "jax",
     )
-    budget = fit_for(model, Masked(ids, masking), seconds, rate=2e-3)
+    budget = fit_for(model, Masked(ids, masking), seconds=seconds, rate=2e-3)
 
     judged = TokenMasking(size, mask_id, pad_id=PAD, special_ids=special, seed=2)
     shares = right_answers(model, *judged(unseen), *neighbour_counts(ids))

@@ -20,7 +20,7 @@ WIDTHS = [16, 64, 256, 1024]
 KEYS = 64
 SCALES = {"divided by √d_k": None, "as they are": 1.0}  # `None` is 1/sqrt(d_k)
 TRAINED = [64, 1024]  # values of d_k
-RATES = [0.3, 1, 3, 10, 30, 100, 300]
+RATES = [0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0]
 HEADER = [
     "d_k",
     "scores",

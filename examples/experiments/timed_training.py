@@ -57,12 +57,12 @@ class TimeBudget(keras.callbacks.Callback):
             self.model.stop_training = True
 
 
-def fit_for(model, data, seconds, *, rate, **options):
+def fit_for(model, *data, seconds, rate, **options):
     """Train for some seconds.
 
     Args:
         model: a compiled model.
-        data: what `fit` takes; it is gone through again and again.
+        *data: what `fit` takes; it is gone through again and again.
         seconds: how long.
         rate: the highest learning rate.
         **options: of `fit`.
@@ -71,5 +71,5 @@ def fit_for(model, data, seconds, *, rate, **options):
         The `TimeBudget`, with the number of steps and the curve of the loss.
     """
     budget = TimeBudget(seconds, rate)
-    model.fit(data, epochs=10**6, callbacks=[budget], verbose=0, **options)
+    model.fit(*data, epochs=10**6, callbacks=[budget], verbose=0, **options)
     return budget

@@ -71,7 +71,7 @@ def train(make, data, seconds):
         metrics=[TokenAccuracy()],
         jit_compile=keras.backend.backend() == "jax",
     )
-    return model, fit_for(model, data, seconds, rate=3e-3, shuffle=False)
+    return model, fit_for(model, data, seconds=seconds, rate=3e-3, shuffle=False)
 
 
 def main():
