@@ -109,8 +109,9 @@ class PatchEmbedding(keras.layers.Layer):
         columns = None if width is None else width // self.patch_size
         if not self.flatten:
             return batch, rows, columns, self.hidden_dim
-        unknown = rows is None or columns is None
-        return batch, None if unknown else rows * columns, self.hidden_dim
+        if rows is None or columns is None:
+            return batch, None, self.hidden_dim
+        return batch, rows * columns, self.hidden_dim
 
     def get_config(self):
         """Return the constructor's arguments."""
