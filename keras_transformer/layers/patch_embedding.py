@@ -1,7 +1,5 @@
 """From images to sequences of patches."""
 
-import math
-
 import keras
 from keras import ops
 
@@ -106,14 +104,14 @@ class PatchEmbedding(keras.layers.Layer):
     def compute_output_shape(self, inputs_shape):
         """Replace height, width and channels by patches and their width."""
         check_image_shape(inputs_shape, self.patch_size)
-        batch, *sides, _ = inputs_shape
-        size = self.patch_size
-        known = [side // size for side in sides if side is not None]
+        batch, height, width, _ = inputs_shape
+        rows = None if height is None else height // self.patch_size
+        columns = None if width is None else width // self.patch_size
         if not self.flatten:
-            grid = (None if side is None else side // size for side in sides)
-            return batch, *grid, self.hidden_dim
-        patches = math.prod(known) if len(known) == len(sides) else None
-        return batch, patches, self.hidden_dim
+            return batch, rows, columns, self.hidden_dim
+        if rows is None or columns is None:
+            return batch, None, self.hidden_dim
+        return batch, rows * columns, self.hidden_dim
 
     def get_config(self):
         """Return the constructor's arguments."""

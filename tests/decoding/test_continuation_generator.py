@@ -24,7 +24,7 @@ PROMPTS = np.array([[5, 6, 7, 8], [9, 10, 0, 0], [11, 0, 0, 0]], "int32")
 TO_THE_LEFT = np.array([[5, 6, 7, 8], [0, 0, 9, 10], [0, 0, 0, 11]], "int32")
 NEW = 6
 VARIANTS = [
-    {},
+    {"num_layers": 2},  # the mask of what is read at first shows in the second
     {"position": "sinusoidal", "normalize_first": False, "tie_embeddings": False},
     {"position": Rotation(0.5), "num_key_value_heads": 1, "window": 3},
     {"position": Distance(0.25), "query_key_norm": True, "scale_embeddings": True},
@@ -37,7 +37,7 @@ def made(**options):
 
 @pytest.fixture(scope="module")
 def model():
-    return made()
+    return made(num_layers=2)
 
 
 def generate(model, search, prompts=PROMPTS, new=NEW, xla=False):
