@@ -55,6 +55,8 @@ class TimeBudget(keras.callbacks.Callback):
             self.before, self.mean = count, mean
         if self.elapsed >= self.seconds:
             self.model.stop_training = True
+            if not self.curve:
+                self.curve.append((self.elapsed, float(logs["loss"])))
 
 
 def fit_for(model, *data, seconds, rate, **options):
