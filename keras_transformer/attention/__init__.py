@@ -3,6 +3,7 @@
 from keras_transformer.attention.additive import additive_attention
 from keras_transformer.attention.blockwise import blockwise_attention
 from keras_transformer.attention.dot_product import (
+    added_biases,
     attend_by_head,
     dot_product_attention,
 )
@@ -24,6 +25,7 @@ from keras_transformer.attention.masks import (
 
 __all__ = [
     "KERNELS",
+    "added_biases",
     "additive_attention",
     "as_attention_bias",
     "as_attention_mask",

@@ -76,8 +76,7 @@ def dot_product_attention(
     lengths = ops.shape(query)[1], ops.shape(key)[1]
     mask = combine_masks(mask, row_mask(*lengths, offset, causal, window))
     if bias_at is not None:
-        own = bias_at(*lengths, offset)
-        bias = own if bias is None else bias + own
+        bias = added_biases(bias, bias_at(*lengths, offset))
     if _fused_is_exact(query, value, bias, dropout, return_scores):
         return _fused(query, key, value, mask)
     context, scores = attend_by_head(
@@ -98,6 +97,13 @@ def softmax_scores(logits, mask):
     if mask is not None:
         logits = logits + ops.where(mask, 0.0, FORBIDDEN)
     return softmax(logits)
+
+
+def added_biases(one, other):
+    """Add two biases of the scores in float32, each of which may be `None`."""
+    if one is None or other is None:
+        return other if one is None else one
+    return ops.cast(one, "float32") + ops.cast(other, "float32")
 
 
 def attend_by_head(

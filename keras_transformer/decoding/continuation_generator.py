@@ -16,7 +16,8 @@ class ContinuationGenerator(keras.Model):
     begins. Prompts of different lengths are moved to the right end of the batch: their
     last tokens stand below each other, the padding before them is masked, and each
     counts its positions from its own first token. So a prompt is continued in a batch
-    as it is alone.
+    as it is alone, where the width of the batch and `max_new_tokens` fit the model's
+    positions.
 
     As a Keras model it is compiled by `predict` and `predict_on_batch` (by XLA on
     TensorFlow and JAX), and can be traced into a SavedModel. Each width of a batch of

@@ -45,7 +45,7 @@ class SequenceGenerator(keras.Model):
         self.capacity = check_positive_integer("capacity", capacity or max_length)
         if keras.backend.backend() == "tensorflow":
             # Keras leaves this off on CPUs, where it makes such a loop twice as fast.
-            self.jit_compile = getattr(model, "supports_jit", True)
+            self.jit_compile = True
 
     def call(self, source_ids):
         """Search.

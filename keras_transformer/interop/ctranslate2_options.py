@@ -13,8 +13,13 @@ ACTIVATIONS = {
     "sigmoid": "Sigmoid",
     "tanh": "Tanh",
 }
-# Options of blocks for which it has nothing.
-PLAIN = {"attention": "dot_product", "window": None, "query_key_norm": False}
+# Options of blocks, and the values for which it has something: blockwise attention has
+# the result of dot-product attention.
+PLAIN = {
+    "attention": ("dot_product", "blockwise"),
+    "window": (None,),
+    "query_key_norm": (False,),
+}
 POSITIONS = (PositionalEncoding, LearnedPositionalEncoding)
 
 
@@ -45,10 +50,11 @@ def check_options(model):
             f"`feed_forward` must be None for CTranslate2. Received: {layer!r}."
         )
     for block in blocks:
-        for name, value in PLAIN.items():
-            if (received := getattr(block, name)) != value:
+        for name, values in PLAIN.items():
+            if (received := getattr(block, name)) not in values:
+                allowed = " or ".join(map(repr, values))
                 raise ValueError(
-                    f"`{name}` must be {value!r} for CTranslate2. "
+                    f"`{name}` must be {allowed} for CTranslate2. "
                     f"Received: {received!r}."
                 )
     integers = [w.path for w in model.weights if "int" in w.dtype]

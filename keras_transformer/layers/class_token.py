@@ -36,6 +36,7 @@ class ClassToken(keras.layers.Layer):
 
     def __init__(self, *, initializer="zeros", **kwargs):
         super().__init__(**kwargs)
+        self.supports_masking = True
         self.initializer = keras.initializers.get(initializer)
 
     def build(self, inputs_shape):
@@ -59,6 +60,13 @@ class ClassToken(keras.layers.Layer):
         token = ops.cast(self.token, inputs.dtype)
         token = ops.broadcast_to(token, (batch, 1, width))
         return ops.concatenate([token, inputs], axis=1)
+
+    def compute_mask(self, inputs, mask=None):
+        """Pass the Keras mask on; the vector is real."""
+        if mask is None:
+            return None
+        real = ops.ones_like(mask[:, :1])
+        return ops.concatenate([real, mask], axis=1)
 
     def compute_output_spec(self, inputs):
         """Symbolic output, one position longer."""

@@ -11,6 +11,7 @@ from keras_transformer.attention import (
     key_mask,
     real_positions,
 )
+from keras_transformer.attention.masks import as_padding_mask
 from keras_transformer.layers.convolutional_encoder_block import HALF
 from keras_transformer.layers.gated_convolution import GatedConvolution
 from keras_transformer.layers.hypothesis_rows import check_rows
@@ -198,6 +199,8 @@ class ConvolutionalDecoderBlock(keras.layers.Layer):
 
     def compute_output_spec(self, inputs, *others, **kwargs):
         """Symbolic output."""
+        as_padding_mask(kwargs.get("padding_mask"), "padding_mask")
+        as_padding_mask(kwargs.get("memory_padding_mask"), "memory_padding_mask")
         return keras.KerasTensor(inputs.shape, dtype=self.compute_dtype)
 
     def get_config(self):

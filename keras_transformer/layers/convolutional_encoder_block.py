@@ -6,6 +6,7 @@ import keras
 
 from keras_transformer.argument_checks import check_positive_integer, check_rate
 from keras_transformer.attention import real_positions
+from keras_transformer.attention.masks import as_padding_mask
 from keras_transformer.layers.gated_convolution import GatedConvolution
 from keras_transformer.layers.sequence_shape import check_sequence_shape
 
@@ -83,6 +84,7 @@ class ConvolutionalEncoderBlock(keras.layers.Layer):
 
     def compute_output_spec(self, inputs, **kwargs):
         """Symbolic output."""
+        as_padding_mask(kwargs.get("padding_mask"), "padding_mask")
         return keras.KerasTensor(inputs.shape, dtype=self.compute_dtype)
 
     def get_config(self):

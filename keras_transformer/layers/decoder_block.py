@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_transformer.argument_checks import check_positive_integer
 from keras_transformer.attention import (
+    as_attention_bias,
     as_attention_mask,
     as_padding_mask,
     key_mask,
@@ -24,6 +25,7 @@ from keras_transformer.layers.key_value_cache import (
     write_cache,
 )
 from keras_transformer.layers.lineage import check_lineage, own_line, visible_slots
+from keras_transformer.layers.position_seam import as_positions
 from keras_transformer.layers.sequence_shape import check_sequence_shape
 from keras_transformer.layers.transformer_block import TransformerBlock
 
@@ -106,13 +108,13 @@ class DecoderBlock(TransformerBlock):
         memory_padding_mask=None,
         attention_mask=None,
         memory_attention_mask=None,
-        attention_bias=None,
-        positions=None,
         mask=None,
         memory_mask=None,
         use_causal_mask=True,
         return_attention_scores=False,
         training=None,
+        attention_bias=None,
+        positions=None,
     ):
         """Decode whole sequences. All masks that are given apply together.
 
@@ -125,16 +127,16 @@ class DecoderBlock(TransformerBlock):
                 after the batch's; True = may attend.
             memory_attention_mask: boolean (batch, target, source), or with a heads
                 axis.
-            attention_bias: added to the self-attention scores, floating point (batch,
-                target, target), or with a heads axis.
-            positions: int32 (batch, target), where the rows don't count from 0, see
-                `MultiHeadAttention.call`.
             mask: boolean (batch, target), the inputs' Keras mask; filled in by Keras.
             memory_mask: boolean (batch, source), the memory's Keras mask; filled in
                 by Keras.
             use_causal_mask: whether a position sees only itself and those before it.
             return_attention_scores: whether to return the scores as well.
             training: whether dropout is on.
+            attention_bias: added to the self-attention scores, floating point (batch,
+                target, target), or with a heads axis.
+            positions: int32 (batch, target), where the rows don't count from 0, see
+                `MultiHeadAttention.call`.
 
         Returns:
             (batch, target, width); or the triple of it, the self-attention scores
@@ -308,7 +310,8 @@ class DecoderBlock(TransformerBlock):
             as_padding_mask(kwargs.get(name), name)
         for name in ("attention_mask", "memory_attention_mask"):
             as_attention_mask(kwargs.get(name), name)
-        check_bias(self.attention, kwargs.get("attention_bias"))
+        check_bias(self.attention, as_attention_bias(kwargs.get("attention_bias")))
+        as_positions(kwargs.get("positions"), inputs.shape)
         output = keras.KerasTensor(inputs.shape, dtype=self.compute_dtype)
         if not return_attention_scores:
             return output

@@ -3,11 +3,13 @@
 import keras
 
 from keras_transformer.attention import (
+    as_attention_bias,
     as_attention_mask,
     as_padding_mask,
     real_positions,
 )
 from keras_transformer.layers.attention_choice import check_bias
+from keras_transformer.layers.position_seam import as_positions
 from keras_transformer.layers.sequence_shape import check_sequence_shape
 from keras_transformer.layers.transformer_block import TransformerBlock
 
@@ -65,11 +67,11 @@ class EncoderBlock(TransformerBlock):
         inputs,
         padding_mask=None,
         attention_mask=None,
-        attention_bias=None,
-        positions=None,
         mask=None,
         return_attention_scores=False,
         training=None,
+        attention_bias=None,
+        positions=None,
     ):
         """Encode. All masks that are given apply together.
 
@@ -78,13 +80,13 @@ class EncoderBlock(TransformerBlock):
             padding_mask: boolean (batch, length), True at real positions.
             attention_mask: boolean (batch, query, key) or (batch, heads, query, key),
                 True = may attend.
+            mask: boolean (batch, length), the inputs' Keras mask; filled in by Keras.
+            return_attention_scores: whether to return the scores as well.
+            training: whether dropout is on.
             attention_bias: added to the scores, floating point (batch, query, key) or
                 (batch, heads, query, key).
             positions: int32 (batch, length), where the rows don't count from 0, see
                 `MultiHeadAttention.call`.
-            mask: boolean (batch, length), the inputs' Keras mask; filled in by Keras.
-            return_attention_scores: whether to return the scores as well.
-            training: whether dropout is on.
 
         Returns:
             (batch, length, width), or the pair of it and the scores (batch, heads,
@@ -121,7 +123,8 @@ class EncoderBlock(TransformerBlock):
         """Symbolic output: a tensor, or the pair of output and scores."""
         as_padding_mask(padding_mask)
         as_attention_mask(attention_mask)
-        check_bias(self.attention, kwargs.get("attention_bias"))
+        check_bias(self.attention, as_attention_bias(kwargs.get("attention_bias")))
+        as_positions(kwargs.get("positions"), inputs.shape)
         output = keras.KerasTensor(inputs.shape, dtype=self.compute_dtype)
         if not return_attention_scores:
             return output

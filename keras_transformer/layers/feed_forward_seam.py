@@ -11,7 +11,8 @@ def feed_forward_copy(feed_forward, seed, policy):
     Args:
         feed_forward: a layer that maps (batch, length, width) to the same shape; or its
             serialized config; or `None`.
-        seed: the copy's seed if it has one; `None` leaves the layer's own.
+        seed: the copy's seed if it has one; `None` leaves the layer's own, which is
+            then the same in all copies.
         policy: the copy's dtype policy.
 
     Returns:

@@ -32,9 +32,14 @@ def is_gated(activation):
     return isinstance(activation, str)
 
 
+def gate_of(activation):
+    """Return what `as_activation` returned as a function, of a gated one the gate's."""
+    return GATES[activation] if is_gated(activation) else activation
+
+
 def activate(activation, x):
     """Apply what `as_activation` returned, of a gated one the gate's function."""
-    return GATES[activation](x) if is_gated(activation) else activation(x)
+    return gate_of(activation)(x)
 
 
 def activation_config(activation):

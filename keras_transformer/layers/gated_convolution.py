@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_transformer.argument_checks import check_positive_integer, check_rate
 from keras_transformer.attention import real_positions
+from keras_transformer.attention.masks import as_padding_mask
 from keras_transformer.layers.byte_dropout import ByteDropout
 from keras_transformer.layers.sequence_shape import check_sequence_shape
 
@@ -160,6 +161,7 @@ class GatedConvolution(keras.layers.Layer):
 
     def compute_output_spec(self, inputs, **kwargs):
         """Symbolic output."""
+        as_padding_mask(kwargs.get("padding_mask"), "padding_mask")
         shape = self.compute_output_shape(inputs.shape)
         return keras.KerasTensor(shape, dtype=self.compute_dtype)
 

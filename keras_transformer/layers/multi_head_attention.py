@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_transformer.attention import (
     KERNELS,
+    added_biases,
     as_attention_bias,
     as_attention_mask,
     combine_masks,
@@ -13,7 +14,11 @@ from keras_transformer.attention import (
 from keras_transformer.attention.masks import as_padding_mask
 from keras_transformer.layers.attention_choice import check_bias
 from keras_transformer.layers.attention_projections import AttentionProjections
-from keras_transformer.layers.position_seam import as_positions, bias_between
+from keras_transformer.layers.position_seam import (
+    as_positions,
+    bias_between,
+    bias_by_distance,
+)
 
 MASKS = ("value_mask", "key_mask", "attention_mask")
 
@@ -87,11 +92,11 @@ class MultiHeadAttention(AttentionProjections):
         value_mask=None,
         key_mask=None,
         attention_mask=None,
-        attention_bias=None,
-        positions=None,
         return_attention_scores=False,
         training=None,
         use_causal_mask=False,
+        attention_bias=None,
+        positions=None,
     ):
         """Attend from `query` to `key`, and average `value`.
 
@@ -108,15 +113,16 @@ class MultiHeadAttention(AttentionProjections):
             key_mask: boolean (batch, key), True at real positions.
             attention_mask: boolean (batch, query, key) or (batch, heads, query, key),
                 True = may attend.
+            return_attention_scores: whether to return the scores as well.
+            training: whether dropout is on.
+            use_causal_mask: whether a query sees only keys up to its own position.
             attention_bias: added to the scaled scores, floating point (batch, query,
                 key) or (batch, heads, query, key); any axis may be 1.
             positions: int32 (batch, length), the position of each row of queries and
                 keys for the `position` layer, where they don't count from 0: for
                 sequences packed one behind another or padded on the left. Masks and
-                windows count rows.
-            return_attention_scores: whether to return the scores as well.
-            training: whether dropout is on.
-            use_causal_mask: whether a query sees only keys up to its own position.
+                windows count rows. (A bias by distance then has all pairs, which
+                `"blockwise"` otherwise does without.)
 
         Returns:
             (batch, query, output width), or the pair of it and the scores
@@ -176,8 +182,11 @@ class MultiHeadAttention(AttentionProjections):
             As `call`.
         """
         query = self.project_query(query, offset=offset, positions=positions)
-        if (more := bias_between(self.position, positions)) is not None:
-            bias = more if bias is None else bias + more
+        bias = added_biases(bias, bias_between(self.position, positions))
+        bias_at = None if positions is not None else bias_by_distance(self.position)
+        if bias_at is None and positions is None:
+            lengths = ops.shape(query)[1], ops.shape(key)[1]
+            bias = added_biases(bias, self.score_bias(*lengths, offset))
         shared_by = self.num_heads // self.num_key_value_heads
         if shared_by > 1:
             key = ops.repeat(key, shared_by, axis=2)
@@ -188,7 +197,7 @@ class MultiHeadAttention(AttentionProjections):
             value,
             mask=mask,
             bias=bias,
-            bias_at=getattr(self.position, "bias", None) if positions is None else None,
+            bias_at=bias_at,
             causal=causal,
             window=self.window,
             offset=offset,

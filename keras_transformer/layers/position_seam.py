@@ -20,7 +20,8 @@ def as_position(position):
         return position
     raise ValueError(
         "`position` must be None or a layer with `rotate(x, offset)` or "
-        f"`bias(query_length, key_length, offset)`. Received: {position!r}."
+        "`bias(query_length, key_length, offset)`, RotaryEmbedding() for example; "
+        f"names are for models. Received: {position!r}."
     )
 
 
@@ -64,6 +65,11 @@ def score_bias(position, query_length, key_length, offset):
     """Return what positions add to the scores, or `None`."""
     bias = getattr(position, "bias", None)
     return None if bias is None else bias(query_length, key_length, offset)
+
+
+def bias_by_distance(position):
+    """Return a position's `bias` if it is known to depend on the distance only."""
+    return position.bias if hasattr(position, "of_distances") else None
 
 
 def bias_between(position, positions):

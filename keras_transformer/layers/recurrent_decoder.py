@@ -9,6 +9,7 @@ from keras_transformer.argument_checks import (
     check_rate,
 )
 from keras_transformer.attention import real_positions
+from keras_transformer.attention.masks import as_padding_mask
 from keras_transformer.layers.attentive_cell import CELLS, AttentiveCell, reading
 from keras_transformer.layers.byte_dropout import ByteDropout
 from keras_transformer.layers.hypothesis_rows import check_rows
@@ -82,7 +83,11 @@ class RecurrentDecoder(keras.layers.Layer):
         self.first.build(inputs_shape)
         self.others = [
             RECURRENT[self.cell](
-                self.units, return_sequences=True, **part, name=f"layer_{i}"
+                self.units,
+                return_sequences=True,
+                use_cudnn=False,  # which no CPU could run after an export
+                **part,
+                name=f"layer_{i}",
             )
             for i in range(1, self.num_layers)
         ]
@@ -215,6 +220,7 @@ class RecurrentDecoder(keras.layers.Layer):
 
     def compute_output_spec(self, inputs, memory, summary, **kwargs):
         """Symbolic output."""
+        as_padding_mask(kwargs.get("memory_padding_mask"), "memory_padding_mask")
         shape = self.compute_output_shape(inputs.shape)
         return keras.KerasTensor(shape, dtype=self.compute_dtype)
 

@@ -63,6 +63,14 @@ class AssembledModel(keras.Model):
             raise ValueError(
                 f"`filters` must match the name of a layer. Received: {filters!r}."
             )
+        self.note_quantization(quantization)
+
+    def note_quantization(self, quantization):
+        """Remember that layers were quantized, for the config.
+
+        Args:
+            quantization: what `quantization_of` returned.
+        """
         self._quantizations = (*self._quantizations, quantization)
         self.optimizer, self.compiled = None, False
 

@@ -84,7 +84,8 @@ def at_depth(options, number, count):
         rate = check_rate("stochastic_depth", own["stochastic_depth"])
         own["stochastic_depth"] = rate * number / count
     if own.get("feed_forward") is not None:
-        own["intermediate_dim"] = None  # a model always has one
+        own["intermediate_dim"] = None  # a model always has one, and an activation
+        own["activation"] = "relu"
     return own
 
 

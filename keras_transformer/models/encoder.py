@@ -44,15 +44,18 @@ class Encoder(AssembledModel):
         use_bias: whether projections and maps add a bias.
         num_key_value_heads: number of key and value heads, a divisor of `num_heads`.
         scale_embeddings: whether token vectors are multiplied by sqrt(d_model).
-        position: `"learned"`, `"sinusoidal"`, `None`; a layer to call on the
-            embeddings; or one that works in self-attention (`MultiHeadAttention`'s
-            `position`).
+        position: `"sinusoidal"` or `"learned"`, added to the embeddings; `"rotary"`,
+            `"alibi"` or `"relative"`, which work in self-attention; `None`; or a layer
+            of either kind. Each block gets a copy of one for
+            self-attention.
         max_length: number of learned positions, for `position="learned"` only; 512 if
             not given.
         pad_id: id of padding.
         seed: seed of all dropout; each layer gets one of its own from it.
         **block_options: other options of `EncoderBlock`: `attention`, `window`,
-            `query_key_norm`.
+            `query_key_norm`, `intermediate_dropout`, `feed_forward` (`intermediate_dim`
+            and `activation` are then not used) and `stochastic_depth`, whose rate grows
+            linearly with the depth to the one given.
         name: name of the model.
         dtype: dtype policy of all layers, the global one if not given.
 

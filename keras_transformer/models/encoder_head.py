@@ -2,6 +2,7 @@
 
 from keras_transformer.models.assembled_model import AssembledModel
 from keras_transformer.models.encoder import Encoder, encoder_inputs
+from keras_transformer.models.quantization import int8_count
 
 
 class HeadParts:
@@ -18,7 +19,7 @@ class HeadParts:
         if not isinstance(encoder, Encoder):
             raise ValueError(f"`encoder` must be an Encoder. Received: {encoder!r}.")
         self.encoder = encoder
-        self.options = {"encoder": encoder.get_config(), **options}
+        self.options = {"encoder": None, **options}
 
 
 class EncoderHead(AssembledModel):
@@ -52,7 +53,31 @@ class EncoderHead(AssembledModel):
         """The encoder, whose layers this model shares."""
         return self.parts.encoder
 
+    def quantize(self, mode=None, config=None, filters=None, **options):
+        """Store kernels and token tables in 8 bits, the encoder's too.
+
+        Args:
+            mode: `"int8"`.
+            config: a `keras.quantizers.Int8QuantizationConfig` for the kernels.
+            filters: regular expression of names of layers, or a list of them; layers
+                with other names stay.
+            **options: as for `keras.Model.quantize`.
+        """
+        before = int8_count(self.encoder)
+        super().quantize(mode, config, filters, **options)
+        if int8_count(self.encoder) > before:
+            self.encoder.note_quantization(list(self._quantizations).pop())
+
     def get_config(self):
         """Return the constructor's arguments, and quantizations if there are any."""
-        config = super().get_config()
+        own = [id(quantization) for quantization in self._quantizations]
+        encoder = self.encoder.get_config()
+        # What was done to both is done again through this model.
+        earlier = [
+            quantization
+            for quantization in encoder.pop("quantizations", [])
+            if id(quantization) not in own
+        ]
+        encoder = {**encoder, **({"quantizations": earlier} if earlier else {})}
+        config = {**super().get_config(), "encoder": encoder}
         return {name: value for name, value in config.items() if name != "dtype"}

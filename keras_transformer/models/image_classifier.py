@@ -3,6 +3,7 @@
 import keras
 
 from keras_transformer.argument_checks import check_choice, check_positive_integer
+from keras_transformer.layers.patch_embedding import check_image_shape
 from keras_transformer.models.assembled_model import AssembledModel
 from keras_transformer.models.assembly import (
     check_block_options,
@@ -50,12 +51,14 @@ class ImageClassifier(AssembledModel):
         use_bias: whether projections and maps of the blocks add a bias.
         num_key_value_heads: number of key and value heads, a divisor of `num_heads`.
         position: `"learned"` for a vector for each patch and the class token;
-            `"sinusoidal"` for `PositionalEncoding2D` of the patches; `None`; or a layer
-            that works in self-attention (`MultiHeadAttention`'s `position`), which
-            counts the class token, then row by row.
+            `"sinusoidal"` for `PositionalEncoding2D` of the patches; `"rotary"`,
+            `"alibi"`, `"relative"` or a layer that works in self-attention, which
+            counts the class token, then row by row; `None`.
         seed: seed of all dropout; each layer gets one of its own from it.
         **block_options: other options of `EncoderBlock`: `attention`, `window`,
-            `query_key_norm`.
+            `query_key_norm`, `intermediate_dropout`, `feed_forward` (`intermediate_dim`
+            and `activation` are then not used) and `stochastic_depth`, whose rate grows
+            linearly with the depth to the one given.
         name: name of the model.
         dtype: dtype policy of all layers, the global one if not given.
 
@@ -124,6 +127,9 @@ class ImageClassifier(AssembledModel):
             seed=seed,
             **check_block_options(block_options),
         )
+        if options["image_size"] is not None:
+            shape = (None, *options["image_size"], channels)
+            check_image_shape(shape, patch_size)
         check_grid_position(position, image_size)
         policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
         parts = ImageClassifierParts(options, policy)

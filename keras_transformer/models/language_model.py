@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_transformer.argument_checks import check_positive_integer
+from keras_transformer.argument_checks import check_choice, check_positive_integer
 from keras_transformer.models.assembled_model import AssembledModel
 from keras_transformer.models.assembly import (
     check_block_options,
@@ -44,16 +44,19 @@ class LanguageModel(AssembledModel):
         num_key_value_heads: number of key and value heads, a divisor of `num_heads`.
         tie_embeddings: whether the logits are of the token table.
         scale_embeddings: whether token vectors are multiplied by sqrt(d_model).
-        position: `"learned"`, `"sinusoidal"`, `None`; a layer to call on the
-            embeddings that takes `positions`, int32 (batch, length); or one that works
-            in self-attention (`MultiHeadAttention`'s `position`).
+        position: `"sinusoidal"` or `"learned"`, added to the embeddings; `"rotary"`,
+            `"alibi"` or `"relative"`, which work in self-attention; `None`; or a layer
+            of either kind. One to add must take `positions`, int32 (batch, length), in
+            its call. Each block gets a copy of one for self-attention.
         max_length: number of learned positions, for `position="learned"` only; 1024
             if not given.
         pad_id: id of padding.
         end_id: id that ends a sequence.
         seed: seed of all dropout; each layer gets one of its own from it.
         **block_options: other options of `DecoderBlock`: `attention`, `window`,
-            `query_key_norm`.
+            `query_key_norm`, `intermediate_dropout`, `feed_forward` (`intermediate_dim`
+            and `activation` are then not used) and `stochastic_depth`, whose rate grows
+            linearly with the depth to the one given.
         name: name of the model.
         dtype: dtype policy of all layers, the global one if not given.
 
@@ -114,7 +117,9 @@ class LanguageModel(AssembledModel):
             layer_norm_epsilon=layer_norm_epsilon,
             use_bias=use_bias,
             num_key_value_heads=num_key_value_heads,
-            tie_embeddings=tie_embeddings,
+            tie_embeddings=check_choice(
+                "tie_embeddings", tie_embeddings, (True, False)
+            ),
             scale_embeddings=scale_embeddings,
             position=position,
             max_length=learned_length(position, max_length, 1024),

@@ -3,6 +3,7 @@
 import keras
 
 from keras_transformer.layers.bias import Bias
+from keras_transformer.layers.gated_activation import as_activation, gate_of
 from keras_transformer.models.assembly import make_norm
 from keras_transformer.models.encoder_head import EncoderHead, HeadParts
 
@@ -45,6 +46,7 @@ class MaskedLanguageModel(EncoderHead):
         own, policy = parts.encoder.options, parts.encoder.dtype_policy
         activation = own["activation"] if activation is None else activation
         parts.options["activation"] = activation
+        activation = gate_of(as_activation(activation))
         transform = keras.layers.Dense(
             own["hidden_dim"], activation=activation, dtype=policy, name="transform"
         )

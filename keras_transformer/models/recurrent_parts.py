@@ -55,16 +55,10 @@ class RecurrentParts:
             self.options["hidden_dim"],
             return_sequences=True,
             return_state=True,
+            use_cudnn=False,  # which takes no padding but at the end
             dtype=policy,
         )
         return keras.layers.Bidirectional(layer, dtype=policy, name=name)
-
-    @property
-    def supports_jit(self):
-        """Whether XLA can compile all layers: cuDNN's are not for it."""
-        both = ("forward_layer", "backward_layer")
-        layers = [getattr(layer, way) for layer in self.encoder_layers for way in both]
-        return all(layer.supports_jit for layer in (*layers, *self.decoder.others))
 
     def padding_mask(self, ids):
         """Return the boolean mask (batch, length), True where ids are not padding."""

@@ -89,7 +89,6 @@ class RecurrentSeq2Seq(EncoderDecoder):
             "seed": seed,
         }
         super().__init__(RecurrentParts(options, policy), policy, name)
-        self.supports_jit = self.parts.supports_jit
 
     def encode(self, source_ids):
         """Encode a source.

@@ -96,6 +96,11 @@ class TokenMasking:
             raise ValueError(
                 f"`token_ids` must be integers. Received: dtype {ids.dtype}."
             )
+        if np.iinfo(ids.dtype).max < (last := self.vocabulary_size - 1):
+            raise ValueError(
+                f"`token_ids` must have a dtype that holds the last id, {last}. "
+                f"Received: dtype {ids.dtype}."
+            )
         if ids.size and not 0 <= ids.min() <= ids.max() < self.vocabulary_size:
             raise ValueError(
                 f"`token_ids` must be from 0 to {self.vocabulary_size - 1}. "

@@ -5,7 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import ops
 
-from keras_transformer.attention import attend_by_head, dot_product_attention
+from keras_transformer.attention import (
+    KERNELS,
+    attend_by_head,
+    dot_product_attention,
+)
 from tests.attention.formulas import attention
 from tests.backends import BACKEND, array_of, assert_close, compiled, gradients
 
@@ -160,3 +164,28 @@ def test_compiled_equals_eager(dtype):
     )
     tolerance = {"float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}[dtype]
     assert_close(in_graph, dot_product_attention(*tensors, mask=mask), atol=tolerance)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("causal", [False, True])
+def test_equals_torch(kernel, causal):
+    """The function that PyTorch calls scaled_dot_product_attention."""
+    torch = pytest.importorskip("torch")
+    if kernel == "linear":
+        pytest.skip("is another function")
+    length = 200  # more than a block
+    query, key, value = (
+        RNG.normal(size=(2, length, 4, 6)).astype("float32") for _ in range(3)
+    )
+    bias = RNG.normal(size=(2, 4, length, length)).astype("float32")
+    theirs = [
+        torch.tensor(x, device="cpu").transpose(1, 2) for x in (query, key, value)
+    ]
+    add = torch.tensor(bias)
+    if causal:
+        ahead = torch.ones(length, length, dtype=torch.bool).triu(1)
+        add = add.masked_fill(ahead, -torch.inf)
+    expected = torch.nn.functional.scaled_dot_product_attention(*theirs, attn_mask=add)
+    tensors = [ops.convert_to_tensor(x) for x in (query, key, value)]
+    found = KERNELS[kernel](*tensors, bias=ops.convert_to_tensor(bias), causal=causal)
+    assert_close(found, expected.transpose(1, 2).numpy())

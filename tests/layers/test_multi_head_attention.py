@@ -108,6 +108,29 @@ def test_grouped_heads_equal_repeated_ones():
     assert_close(grouped(QUERY, VALUE), whole(QUERY, VALUE))
 
 
+@pytest.mark.parametrize("kv_heads", [1, 2])
+def test_grouped_heads_equal_those_of_keras(kv_heads):
+    theirs = keras.layers.GroupQueryAttention(
+        head_dim=3, num_query_heads=4, num_key_value_heads=kv_heads
+    )
+    theirs.build(QUERY.shape, VALUE.shape, KEY.shape)
+    randomize(theirs)
+    ours = MultiHeadAttention(4, 3, num_key_value_heads=kv_heads)
+    ours.build(QUERY.shape, VALUE.shape, KEY.shape)
+    by_name = {weight.path.split("/", 1)[-1]: weight for weight in theirs.weights}
+    assert len(by_name) == 8
+    for name, dense in (
+        ("query", ours.query_dense),
+        ("key", ours.key_dense),
+        ("value", ours.value_dense),
+        ("attention_output", ours.output_dense),
+    ):
+        for weight in ("kernel", "bias"):
+            getattr(dense, weight).assign(array_of(by_name[f"{name}/{weight}"]))
+    expected = theirs(QUERY, VALUE, KEY, attention_mask=MASK)
+    assert_close(ours(QUERY, VALUE, KEY, attention_mask=MASK), expected)
+
+
 def test_projecting_once_equals_calling():
     layer = MultiHeadAttention(2, 4)
     expected = layer(QUERY, VALUE, KEY, value_mask=VALUE_MASK)

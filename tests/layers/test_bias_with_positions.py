@@ -1,0 +1,60 @@
+"""A bias of the caller's beside that of positions."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from keras_transformer import AlibiBias, MultiHeadAttention, RelativePositionBias
+from tests.backends import array_of, assert_close, randomize
+
+LENGTH = 140  # more than a block
+RNG = np.random.default_rng(21)
+X = RNG.normal(size=(1, LENGTH, 8)).astype("float32")
+BIAS = RNG.normal(size=(1, LENGTH, LENGTH)).astype("float32")
+POSITIONS = np.arange(LENGTH, dtype="int32")[None] + 3
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class FavouriteKey(keras.layers.Layer):
+    """Not a function of the distance: every query likes the same key."""
+
+    def bias(self, query_length, key_length, offset):
+        del offset
+        liked = ops.equal(ops.arange(key_length), 7)
+        row = ops.where(liked, 3.0, 0.0)
+        return ops.broadcast_to(row, (1, 1, query_length, key_length))
+
+
+def attention(position, name="dot_product", dtype="float32"):
+    layer = MultiHeadAttention(2, 4, position=position, attention=name, dtype=dtype)
+    layer.build(X.shape, X.shape)
+    return randomize(layer)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "mixed_float16", "mixed_bfloat16"])
+@pytest.mark.parametrize("name", ["dot_product", "blockwise"])
+@pytest.mark.parametrize("kind", [AlibiBias, RelativePositionBias])
+def test_both_are_added(kind, name, dtype):
+    layer = attention(kind(), name, dtype)
+    x, bias = X[:, :9], BIAS[:, :9, :9]
+    own = array_of(layer.score_bias(9, 9))
+    plain = attention(None, name, dtype)
+    for one, other in zip(
+        plain.trainable_weights, layer.trainable_weights, strict=False
+    ):
+        one.assign(array_of(other))
+    tolerance = {"float32": 1e-5, "mixed_float16": 2e-2, "mixed_bfloat16": 2e-1}[dtype]
+    expected = plain(x, x, attention_bias=own + bias[:, None])
+    found = layer(x, x, attention_bias=bias)
+    assert_close(found, expected, atol=tolerance)
+    moved = layer(x, x, attention_bias=bias, positions=POSITIONS[:, :9])
+    assert_close(moved, expected, atol=tolerance)
+
+
+def test_any_bias_is_the_same_by_blocks():
+    one, other = (
+        attention(FavouriteKey(), name) for name in ("dot_product", "blockwise")
+    )
+    assert_close(other(X, X), one(X, X))
+    assert_close(other(X, X, attention_bias=BIAS), one(X, X, attention_bias=BIAS))
