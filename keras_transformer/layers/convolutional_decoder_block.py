@@ -25,13 +25,14 @@ class ConvolutionalDecoderBlock(keras.layers.Layer):
     ```
     h = GLU(x * W + b)
     d = sqrt(0.5) (h W_d + b_d + g)
-    c = sqrt(m) softmax(d z^T) v
+    c = sqrt(m) softmax(d z^T / sqrt(w)) v
     y = sqrt(0.5) (x + sqrt(0.5) (h + c W_c + b_c))
     ```
 
     `g` are the embeddings of the target, `z` the encoder's output, `v` what is read
     where `z` is looked for, `m` the number of real source positions: an average of m
-    vectors is that much smaller than each.
+    vectors is that much smaller than each. `w` is the width of `z`. The paper's scores
+    have no divisor, but its embeddings begin with a variance of 0.01; here it is 1.
 
     Args:
         kernel_size: number of positions that the convolution sees, the last of which
@@ -181,7 +182,6 @@ class ConvolutionalDecoderBlock(keras.layers.Layer):
             memory[:, :, None],
             value[:, :, None],
             mask=key_mask(mask, "memory_padding_mask"),
-            scale=1.0,
         )
         context = context[:, :, 0]
         if mask is None:

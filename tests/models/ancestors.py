@@ -122,7 +122,7 @@ def convolutional(model, source, target):
     for block in parts.decoder_blocks:
         h = glu(block.convolution, x, causal=True)
         query = (dense(block.query_dense, h) + g) * half
-        context = softmax(query @ z.T, True) @ ((z + e) * half)
+        context = softmax(query @ z.T / np.sqrt(z.shape[1]), True) @ ((z + e) * half)
         context = dense(block.context_dense, context * np.sqrt(len(source)))
         x = (x + (h + context) * half) * half
     return x @ weight(parts.output_embedding.embeddings).T
