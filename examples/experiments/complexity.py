@@ -109,18 +109,23 @@ def reached(make, length=256):
     return int(np.sum(sizes > noise)), shares
 
 
-def step_cost(make, length, repeats):
+def step_cost(make, length, repeats, before):
     """Time and memory of a training step on one sequence.
 
+    Args:
+        make: function that makes the layer.
+        length: of the sequence.
+        repeats: number of steps.
+        before: megabytes that the process held at its start.
+
     Returns:
-        Seconds, the median of some steps, and megabytes at the most above what the
-        process held before; `None` where the system does not tell.
+        Seconds, the median of some steps, and megabytes at the most above `before`;
+        `None` where the system does not tell.
     """
     x = np.random.default_rng(0).normal(size=(1, length, WIDTH)).astype("float32")
     inputs = keras.Input((length, WIDTH))
     model = keras.Model(inputs, make()(inputs))
     model.compile(keras.optimizers.SGD(0.0), "mse", jit_compile=keras_compiles())
-    before = megabytes("VmRSS")
     if before is not None:
         Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     seconds = []
@@ -152,7 +157,8 @@ def measure(kind, lengths, repeats):
     """Measure one kind of layer, in the process of its own."""
     make = LAYERS[kind]
     positions, dependence = reached(make)
-    cost = [step_cost(make, length, repeats) for length in lengths]
+    before = megabytes("VmRSS")
+    cost = [step_cost(make, length, repeats, before) for length in lengths]
     return {"reached": positions, "dependence": dependence, "cost": cost}
 
 
