@@ -70,13 +70,13 @@ class EncoderHead(AssembledModel):
 
     def get_config(self):
         """Return the constructor's arguments, and quantizations if there are any."""
-        own = [id(quantization) for quantization in self._quantizations]
+        own = [dict(quantization) for quantization in self._quantizations]
         encoder = self.encoder.get_config()
         # What was done to both is done again through this model.
         earlier = [
             quantization
             for quantization in encoder.pop("quantizations", [])
-            if id(quantization) not in own
+            if dict(quantization) not in own
         ]
         encoder = {**encoder, **({"quantizations": earlier} if earlier else {})}
         config = {**super().get_config(), "encoder": encoder}
