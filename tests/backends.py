@@ -1,8 +1,13 @@
 """What tests need of a backend and Keras has no function for."""
 
+from contextlib import contextmanager
+
 import keras
 import numpy as np
+import pytest
 from keras import ops
+
+from keras_transformer.decoding import ContinuationGenerator, SequenceGenerator
 
 BACKEND = keras.backend.backend()
 
@@ -92,3 +97,18 @@ def randomize(layer, seed=0, scale=0.5):
         one = 1.0 if weight.name in ("gamma", "scale") else 0.0
         weight.assign((one + noise).astype("float32"))
     return layer
+
+
+@contextmanager
+def searches_without_xla():
+    """Let searches run as plain graphs on TensorFlow, with the same results.
+
+    Compiling one takes seconds and hundreds of megabytes, which TensorFlow keeps; tests
+    of the decoding package and of the translator do compile them.
+    """
+    off = property(lambda self: False, lambda self, value: None)
+    with pytest.MonkeyPatch.context() as patch:
+        if BACKEND == "tensorflow":
+            for kind in (SequenceGenerator, ContinuationGenerator):
+                patch.setattr(kind, "jit_compile", off)
+        yield

@@ -12,7 +12,7 @@ from keras_transformer import (
     Translator,
 )
 from keras_transformer.export import export_litert, export_onnx
-from tests.backends import randomize
+from tests.backends import randomize, searches_without_xla
 from tests.translators import VOCABULARY_SIZE, sentences, toy_corpus, toy_tokenizer
 
 KINDS = {
@@ -24,6 +24,12 @@ KINDS = {
     ),
 }
 LINES = [*sentences(3), "", "Hi"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def plain_searches():
+    with searches_without_xla():
+        yield
 
 
 @pytest.fixture(scope="module", params=KINDS)
