@@ -310,7 +310,8 @@ class DecoderBlock(TransformerBlock):
             as_padding_mask(kwargs.get(name), name)
         for name in ("attention_mask", "memory_attention_mask"):
             as_attention_mask(kwargs.get(name), name)
-        check_bias(self.attention, as_attention_bias(kwargs.get("attention_bias")))
+        as_attention_bias(kwargs.get("attention_bias"))
+        check_bias(self.attention, kwargs.get("attention_bias"))
         as_positions(kwargs.get("positions"), inputs.shape)
         output = keras.KerasTensor(inputs.shape, dtype=self.compute_dtype)
         if not return_attention_scores:

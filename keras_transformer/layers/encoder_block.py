@@ -123,7 +123,8 @@ class EncoderBlock(TransformerBlock):
         """Symbolic output: a tensor, or the pair of output and scores."""
         as_padding_mask(padding_mask)
         as_attention_mask(attention_mask)
-        check_bias(self.attention, as_attention_bias(kwargs.get("attention_bias")))
+        as_attention_bias(kwargs.get("attention_bias"))
+        check_bias(self.attention, kwargs.get("attention_bias"))
         as_positions(kwargs.get("positions"), inputs.shape)
         output = keras.KerasTensor(inputs.shape, dtype=self.compute_dtype)
         if not return_attention_scores:
