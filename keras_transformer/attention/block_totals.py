@@ -66,12 +66,25 @@ class BlockTotals:
 
 def put(total, index, part):
     """Write a block's part at its index."""
-    return ops.scatter_update(total, ops.reshape(index, (1, 1)), part[None])
+    return _unless_empty(
+        total,
+        lambda: ops.scatter_update(total, ops.reshape(index, (1, 1)), part[None]),
+    )
 
 
 def _add_rows(total, rows, part):
     sums = ops.take(total, rows, axis=0) + part
-    return ops.scatter_update(total, rows[:, None], sums)
+    return _unless_empty(total, lambda: ops.scatter_update(total, rows[:, None], sums))
+
+
+def _unless_empty(total, update):
+    """Update a total, unless nothing is in it: TensorFlow refuses to write nothing."""
+    shape = tuple(total.shape)
+    if 0 in shape:
+        return total
+    if None not in shape:
+        return update()
+    return ops.cond(ops.size(total) > 0, update, lambda: total)
 
 
 def _summed_as(part, shape):

@@ -68,7 +68,8 @@ def blockwise_attention(
         - Dao et al., 2022, "FlashAttention".
     """
     queries, keys = ops.shape(query)[1], ops.shape(key)[1]
-    if return_scores or (isinstance(queries, int) and queries <= BLOCK):
+    few = isinstance(queries, int) and queries <= BLOCK
+    if return_scores or few or (isinstance(keys, int) and keys == 0):
         return dot_product_attention(
             query, key, value, mask=mask, bias=bias, bias_at=bias_at, causal=causal,
             window=window, offset=offset, scale=scale, dropout=dropout, seed=seed,

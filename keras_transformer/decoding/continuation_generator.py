@@ -110,5 +110,6 @@ def moved_right(ids, pad_id):
     length = ids.shape[1]
     places = ops.arange(length, dtype="int32")
     real = ops.not_equal(ids, pad_id)
-    last = ops.max(ops.where(real, places, -1), axis=1, keepdims=True)
+    # An initial value, since a batch may be empty.
+    last = ops.max(ops.where(real, places, -1), axis=1, keepdims=True, initial=-1)
     return ops.take_along_axis(ids, (places + last + 1) % length, axis=1)

@@ -22,8 +22,8 @@ def check_attention(attention, position, dropout, name="dropout"):
         return attention
     if dropout:
         raise ValueError(
-            f'`{name}` must be 0 with `attention="linear"`, which has no scores to '
-            f"drop. Received: {dropout}."
+            f'`{name}` must be set to 0 with `attention="linear"`, which has no scores '
+            f"to drop. Received: {dropout}."
         )
     if hasattr(position, "bias"):
         raise ValueError(

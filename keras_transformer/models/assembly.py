@@ -65,7 +65,10 @@ def check_block_options(options):
     for name in options:
         if name not in BLOCK_OPTIONS:
             known = ", ".join(f"`{option}`" for option in BLOCK_OPTIONS)
-            raise TypeError(f"No such option: `{name}`. Blocks know {known}.")
+            raise TypeError(
+                f"The model has no option `{name}`, and hands on to its blocks only "
+                f"{known}."
+            )
     return options
 
 

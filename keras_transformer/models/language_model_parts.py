@@ -13,6 +13,7 @@ from keras_transformer.models.decoder_steps import (
     step_through,
 )
 from keras_transformer.models.embedder import Embedder
+from keras_transformer.models.position_choice import block_positions
 
 
 class LanguageModelParts:
@@ -42,6 +43,7 @@ class LanguageModelParts:
         )
         self.embedder = Embedder(self.embedding, "token", options, policy)
         check_takes_positions(self.embedder.position)
+        check_relative(options)
         self.blocks = make_blocks(
             DecoderBlock,
             options["num_layers"],
@@ -134,6 +136,20 @@ def repeated(cache, hypotheses):
         name: [ops.repeat(block, hypotheses, axis=axes[name]) for block in blocks]
         for name, blocks in cache.items()
     }
+
+
+def check_relative(options):
+    """Raise `ValueError` for linear attention with rotated queries and keys.
+
+    Its features of turned vectors depend on where these stand, not on their distance:
+    padding in front would change what a model says.
+    """
+    layers = block_positions(options, 1, None)
+    if options.get("attention") == "linear" and hasattr(layers[0], "rotate"):
+        raise ValueError(
+            '`position` must be "sinusoidal", "learned" or None with '
+            f'`attention="linear"`. Received: {options["position"]!r}.'
+        )
 
 
 def check_takes_positions(layer):

@@ -30,7 +30,7 @@ def input_position(position, max_length, name, policy):
     """Make the layer that adds positions to a side's embeddings, or `None`."""
     if (position == "learned") != (max_length is not None):
         raise ValueError(
-            '`max_length` goes with `position="learned"`, and only with it. '
+            '`position="learned"` needs `max_length`, and nothing else takes it. '
             f"Received: position={position!r}, max_length={max_length!r}."
         )
     layer = _as_layer(position, policy, max_length)

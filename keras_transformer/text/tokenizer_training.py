@@ -184,7 +184,8 @@ def _explained(error: RuntimeError, size: int, texts: int) -> Exception:
         return ValueError(
             f"`vocabulary_size` must be at least {smallest[1]} for these sentences: "
             "special ids, bytes (with `byte_fallback`) and each character take one "
-            f"id. Received: {size}. A lower `character_coverage` needs fewer."
+            f"id. Received: {size}. A lower `character_coverage` "
+            "or `byte_fallback=False` needs fewer."
         )
     if size <= 4:
         return ValueError(

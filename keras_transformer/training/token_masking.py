@@ -1,5 +1,7 @@
 """Masked tokens to train a masked language model on."""
 
+from numbers import Integral
+
 import numpy as np
 
 from keras_transformer.argument_checks import check_positive_integer, check_rate
@@ -58,7 +60,9 @@ class TokenMasking:
         named = {"mask_id": [mask_id], "pad_id": [pad_id], "special_ids": special_ids}
         for name, values in named.items():
             for value in values:
-                if not 0 <= value < vocabulary_size:
+                if isinstance(value, bool) or not isinstance(value, Integral):
+                    raise ValueError(f"`{name}` must be integers. Received: {value!r}.")
+                if not 0 <= int(value) < vocabulary_size:
                     raise ValueError(
                         f"`{name}` must be ids from 0 to {vocabulary_size - 1}. "
                         f"Received: {value!r}."

@@ -269,3 +269,30 @@ def test_a_generator_moves_on_from_call_to_call():
         array_of(blockwise_attention(*tensors, dropout=0.5, seed=seed)) for _ in "12"
     )
     assert np.abs(first - second).max() > 0.01
+
+
+@pytest.mark.parametrize("shape", [(0, 200), (2, 0), (0, 0)], ids=str)
+def test_nothing_to_attend_from(shape):
+    query = ops.zeros((*shape, 2, 4))
+    found = blockwise_attention(query, query, query, causal=True)
+    assert tuple(found.shape) == (*shape, 2, 4)
+    if BACKEND == "tensorflow":
+        import tensorflow as tf
+
+        signature = [tf.TensorSpec((None, None, 2, 4))]
+        run = tf.function(
+            lambda x: blockwise_attention(x, x, x, causal=True),
+            input_signature=signature,
+        )
+        assert tuple(run(query).shape) == (*shape, 2, 4)
+
+
+def test_nothing_to_attend_to():
+    query, key = ops.ones((2, 200, 2, 4)), ops.ones((2, 0, 2, 4))
+    found = blockwise_attention(query, key, key, bias_at=by_distance)
+    assert_close(found, np.zeros((2, 200, 2, 4)))
+
+
+def by_distance(queries, keys, offset):
+    distance = ops.abs(ops.arange(queries)[:, None] + offset - ops.arange(keys)[None])
+    return -ops.cast(distance, "float32")[None, None]

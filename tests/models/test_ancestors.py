@@ -294,7 +294,7 @@ def test_hypotheses_must_stay_as_they_were(kind, at_start, at_step):
         ("gru", {"tie_embeddings": "x"}, r"`tie_embeddings` must be one of.*: 'x'\."),
         ("convolutional", {"kernel_size": 0}, r"`kernel_size` must be an.*: 0\."),
         ("convolutional", {"position": "x"}, r"`position` must be one of.*: 'x'\."),
-        ("convolutional", {"max_length": 4}, r"`max_length` goes with.*=4\."),
+        ("convolutional", {"max_length": 4}, r"`max_length`, and nothing else.*=4\."),
         ("convolutional", {"start_id": 1}, r"Special ids must differ.*'start_id': 1"),
     ],
 )

@@ -116,5 +116,5 @@ def test_the_saved_model_translates_as_the_translator(tmp_path):
 
 @pytest.mark.parametrize("option", ["feed_forwards", "depth"])
 def test_an_unknown_option_is_refused(option):
-    with pytest.raises(TypeError, match=f"No such option: `{option}`.*`feed_forward`"):
+    with pytest.raises(TypeError, match=f"no option `{option}`.*`feed_forward`"):
         small_transformer(num_layers=1, **{option: 1})

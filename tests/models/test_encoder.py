@@ -101,7 +101,7 @@ def test_positions_that_are_not_learned_have_no_end():
         model = make(position="sinusoidal")
         assert model.max_length is None
         assert np.isfinite(array_of(model(np.ones((1, 30), "int32")))).all()
-        with pytest.raises(ValueError, match=r"`max_length` goes with .*max_length=4"):
+        with pytest.raises(ValueError, match=r"nothing else.*max_length=4"):
             make(position="sinusoidal", max_length=4)
     defaults = Encoder(20, num_layers=1, hidden_dim=4, num_heads=1, intermediate_dim=4)
     assert defaults.max_length == 512

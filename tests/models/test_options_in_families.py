@@ -11,6 +11,7 @@ from keras_transformer import (
     LanguageModel,
     MaskedLanguageModel,
     MixtureOfExperts,
+    RotaryEmbedding,
     TextClassifier,
 )
 from tests.backends import array_of, assert_close, randomize
@@ -93,3 +94,11 @@ def test_a_class_token_is_real():
     found = array_of(layer.compute_mask(x, mask))
     np.testing.assert_array_equal(found, [[1, 1, 1, 0], [1, 1, 0, 0]])
     assert layer.compute_mask(x) is None
+
+
+@pytest.mark.parametrize("position", ["rotary", RotaryEmbedding()])
+def test_linear_attention_of_a_language_model_is_not_rotated(position):
+    options = {"attention": "linear", "attention_dropout": 0.0}
+    with pytest.raises(ValueError, match=r"`position` must be .*linear"):
+        LanguageModel(12, **SIZE, **options, position=position)
+    LanguageModel(12, **SIZE, **options)

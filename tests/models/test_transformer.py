@@ -151,8 +151,8 @@ def test_options_reach_the_blocks():
         ),
         ({"start_id": "2"}, r"`start_id` must be an integer.*: '2'\."),
         ({"start_id": 1}, r"Special ids must differ. Received: .*'start_id': 1"),
-        ({"max_length": 4}, r"`max_length` goes with.*max_length=4\."),
-        ({"position": "learned"}, r"`max_length` goes with.*max_length=None\."),
+        ({"max_length": 4}, r"`max_length`, and nothing else.*max_length=4\."),
+        ({"position": "learned"}, r"`max_length`, and nothing else.*max_length=None\."),
         ({"position": "round"}, r"`position` must be .*: 'round'\."),
     ],
 )

@@ -218,7 +218,7 @@ def test_bad_positions():
             small_transformer(position=wrong)
     with pytest.raises(ValueError, match=r"`head_dim` must be even.*: 5"):
         small_transformer(position="rotary", hidden_dim=10)
-    with pytest.raises(ValueError, match=r"`max_length` goes with .*'rotary'"):
+    with pytest.raises(ValueError, match=r"`max_length`, and nothing else.*'rotary'"):
         small_transformer(position="rotary", max_length=9)
     narrow = RelativePositionBias(num_buckets=32, max_distance=12)
     with pytest.raises(ValueError, match=r"`max_distance` must be above 16.*: 12"):
