@@ -92,8 +92,8 @@ class LearnedPositionalEncoding(keras.layers.Layer):
         values = known_values(positions)
         if values is not None and values.size and values.max() >= self.max_length:
             raise ValueError(
-                f"`positions` must be at most {self.max_length - 1}, the last of the "
-                f"table. Received: {values.max()}."
+                f"`positions` must be below `max_length`={self.max_length}, the size "
+                f"of the table. Received: {values.max()}."
             )
 
     def compute_output_shape(self, inputs_shape):

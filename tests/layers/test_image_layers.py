@@ -175,7 +175,7 @@ def test_explicit_positions_outside_the_table():
     layer = LearnedPositionalEncoding(4)
     layer.build(X.shape)
     positions = np.array([[0, 1, 2, 3, 4]] * 2, "int32")
-    with pytest.raises(ValueError, match=r"`positions` must be at most 3.*: 4\."):
+    with pytest.raises(ValueError, match=r"`positions` must be below .*=4.*: 4\."):
         layer(X, positions=positions)
     positions[:, 4] = -1
     found = array_of(layer(X, positions=positions))

@@ -173,11 +173,15 @@ def test_linear_attention_is_cached_in_half_precision(policy):
 
 LINEAR = {"attention": "linear"}
 REFUSED = {
-    "dropout": (MultiHeadAttention, {"dropout": 0.25}, "`dropout` must be 0 .*: 0.25"),
+    "dropout": (
+        MultiHeadAttention,
+        {"dropout": 0.25},
+        "`dropout` must be set to 0 .*: 0.25",
+    ),
     "block's dropout": (
         EncoderBlock,
         {"attention_dropout": 0.25},
-        "`attention_dropout` must be 0 .*Received: 0.25",
+        "`attention_dropout` must be set to 0 .*Received: 0.25",
     ),
     "bias": (
         MultiHeadAttention,
