@@ -60,7 +60,7 @@ def test_the_head_of_a_gated_encoder_has_the_gates_function():
 
 @pytest.mark.parametrize("first", ["encoder", "head"])
 def test_an_encoder_in_8_bits_is_saved_with_and_without_its_head(first, tmp_path):
-    encoder = randomize(Encoder(12, **SIZE), scale=0.3)
+    encoder = randomize(Encoder(12, **{**SIZE, "num_layers": 1}), scale=0.3)
     model = TextClassifier(encoder, 3)
     randomize(model, scale=0.3)
     if first == "encoder":
