@@ -159,7 +159,8 @@ def test_it_runs_in_a_process_without_this_package(served):
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
     )
     assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines() == translator(sentences(2))
+    # What a model of random weights says may hold an end of line.
+    assert result.stdout == "".join(f"{text}\n" for text in translator(sentences(2)))
 
 
 def test_warm_up_records_are_requests_of_the_text_signature(served):
