@@ -89,6 +89,28 @@ def key_mask(padding_mask, name="padding_mask"):
     return None if mask is None else mask[:, None, None, :]
 
 
+# What the layers that attend are given by name, but the query's.
+MASKS = ("value_mask", "key_mask", "attention_mask")
+
+
+def attention_masks(value_mask, key_mask_, attention_mask):
+    """Check and combine the masks that an attention layer takes, but the query's.
+
+    Args:
+        value_mask: boolean (batch, key), True at real positions.
+        key_mask_: boolean (batch, key), True at real positions.
+        attention_mask: as for `as_attention_mask`.
+
+    Returns:
+        A boolean tensor (batch, heads or 1, query or 1, key), or `None`.
+    """
+    return combine_masks(
+        key_mask(value_mask, "value_mask"),
+        key_mask(key_mask_, "key_mask"),
+        as_attention_mask(attention_mask),
+    )
+
+
 def causal_mask(query_length, key_length, offset=0):
     """Let each query position see itself and the keys before it.
 

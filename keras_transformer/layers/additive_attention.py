@@ -6,15 +6,13 @@ from keras import ops
 from keras_transformer.argument_checks import check_positive_integer, check_rate
 from keras_transformer.attention import (
     additive_attention,
-    as_attention_mask,
     as_padding_mask,
+    attention_masks,
     combine_masks,
-    key_mask,
 )
+from keras_transformer.attention.masks import MASKS
 from keras_transformer.layers.initialization import initializer_for
 from keras_transformer.layers.sequence_shape import check_sequence_shape
-
-MASKS = ("value_mask", "key_mask", "attention_mask")
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -228,17 +226,12 @@ class AdditiveAttention(keras.layers.Layer):
         }
 
 
-def _mask(value_mask, key_mask_, attention_mask):
+def _mask(*masks):
     """Combine masks to (batch, query or 1, key), `None` if there are none."""
-    attention_mask = as_attention_mask(attention_mask)
-    if attention_mask is not None and attention_mask.shape[1] != 1:
+    mask = attention_masks(*masks)
+    if mask is not None and mask.shape[1] != 1:
         raise ValueError(
             "`attention_mask` of additive attention must have shape (batch, query, "
-            f"key): it has no heads. Received: shape {tuple(attention_mask.shape)}."
+            f"key): it has no heads. Received: shape {tuple(mask.shape)}."
         )
-    mask = combine_masks(
-        key_mask(value_mask, "value_mask"),
-        key_mask(key_mask_, "key_mask"),
-        attention_mask,
-    )
     return None if mask is None else mask[:, 0]

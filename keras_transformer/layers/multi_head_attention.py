@@ -7,20 +7,12 @@ from keras_transformer.attention import (
     KERNELS,
     added_biases,
     as_attention_bias,
-    as_attention_mask,
-    combine_masks,
-    key_mask,
+    attention_masks,
 )
-from keras_transformer.attention.masks import as_padding_mask
+from keras_transformer.attention.masks import MASKS, as_padding_mask
 from keras_transformer.layers.attention_choice import check_bias
 from keras_transformer.layers.attention_projections import AttentionProjections
-from keras_transformer.layers.position_seam import (
-    as_positions,
-    bias_between,
-    bias_by_distance,
-)
-
-MASKS = ("value_mask", "key_mask", "attention_mask")
+from keras_transformer.layers.position_seam import as_positions, position_bias
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -131,7 +123,7 @@ class MultiHeadAttention(AttentionProjections):
         Raises:
             ValueError: for a float mask, or an `attention_mask` of two axes.
         """
-        mask = self._mask(value_mask, key_mask, attention_mask)
+        mask = attention_masks(value_mask, key_mask, attention_mask)
         check_bias(self.attention, attention_bias)
         positions = as_positions(positions, query.shape, value.shape)
         key, value = self.project_key_value(value, key, positions=positions)
@@ -182,11 +174,8 @@ class MultiHeadAttention(AttentionProjections):
             As `call`.
         """
         query = self.project_query(query, offset=offset, positions=positions)
-        bias = added_biases(bias, bias_between(self.position, positions))
-        bias_at = None if positions is not None else bias_by_distance(self.position)
-        if bias_at is None and positions is None:
-            lengths = ops.shape(query)[1], ops.shape(key)[1]
-            bias = added_biases(bias, self.score_bias(*lengths, offset))
+        lengths = ops.shape(query)[1], ops.shape(key)[1]
+        own, bias_at = position_bias(self.position, *lengths, offset, positions)
         shared_by = self.num_heads // self.num_key_value_heads
         if shared_by > 1:
             key = ops.repeat(key, shared_by, axis=2)
@@ -196,7 +185,7 @@ class MultiHeadAttention(AttentionProjections):
             key,
             value,
             mask=mask,
-            bias=bias,
+            bias=added_biases(bias, own),
             bias_at=bias_at,
             causal=causal,
             window=self.window,
@@ -214,13 +203,6 @@ class MultiHeadAttention(AttentionProjections):
         output = self.output_dense(context)
         return (output, *scores) if return_attention_scores else output
 
-    def _mask(self, value_mask, key_mask_, attention_mask):
-        return combine_masks(
-            key_mask(value_mask, "value_mask"),
-            key_mask(key_mask_, "key_mask"),
-            as_attention_mask(attention_mask),
-        )
-
     def compute_mask(self, query, query_mask=None):
         """Pass the query's padding mask on; scores carry none."""
         return query_mask
@@ -233,7 +215,7 @@ class MultiHeadAttention(AttentionProjections):
         self, query, value, key=None, return_attention_scores=False, **kwargs
     ):
         """Symbolic output: a tensor, or the pair of output and scores."""
-        self._mask(*(kwargs.get(name) for name in MASKS))
+        attention_masks(*(kwargs.get(name) for name in MASKS))
         as_padding_mask(kwargs.get("query_mask"), "query_mask")
         as_attention_bias(kwargs.get("attention_bias"))
         check_bias(self.attention, kwargs.get("attention_bias"))

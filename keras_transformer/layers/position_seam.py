@@ -67,16 +67,27 @@ def score_bias(position, query_length, key_length, offset):
     return None if bias is None else bias(query_length, key_length, offset)
 
 
-def bias_by_distance(position):
-    """Return a position's `bias` if it is known to depend on the distance only."""
-    return position.bias if hasattr(position, "of_distances") else None
+def position_bias(position, query_length, key_length, offset=0, positions=None):
+    """Return what positions add to the scores, as a tensor or as a function.
 
+    Args:
+        position: the layer, or `None`.
+        query_length: number of queries.
+        key_length: number of keys.
+        offset: position of the first query.
+        positions: explicit ones (batch, length), or `None`.
 
-def bias_between(position, positions):
-    """Return what explicit positions add to the scores, or `None`."""
-    if positions is None or not hasattr(position, "bias"):
-        return None
-    return _method(position, "bias_between")(positions, positions)
+    Returns:
+        The `bias` and the `bias_at` of an attention function, of which one at least is
+        `None`. It is a function where the layer says what it adds by distance.
+    """
+    if not hasattr(position, "bias"):
+        return None, None
+    if positions is not None:
+        return _method(position, "bias_between")(positions, positions), None
+    if hasattr(position, "of_distances"):
+        return None, position.bias
+    return position.bias(query_length, key_length, offset), None
 
 
 def as_positions(positions, *shapes):

@@ -38,7 +38,7 @@ class EncoderParts:
         self.embedder = Embedder(
             self.embedding, "token", options, policy, segments=self.segments, norm=norm
         )
-        self.stack = EncoderStack(options, policy)
+        self.stack = EncoderStack(options["num_layers"], options, policy)
 
     def padding_mask(self, token_ids):
         """Return the boolean mask (batch, length), True where ids are not padding."""

@@ -52,7 +52,7 @@ class ImageClassifierParts:
             dtype=policy,
             name="patch_dropout",
         )
-        self.stack = EncoderStack(options, policy)
+        self.stack = EncoderStack(options["num_layers"], options, policy)
         self.head = keras.layers.Dense(
             options["num_classes"], dtype=policy, name="classes"
         )

@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from keras_transformer.layers import DecoderBlock, EncoderBlock
+from keras_transformer.layers import DecoderBlock
 from keras_transformer.layers.lineage import own_line
 from keras_transformer.models.assembly import (
     layer_counts,
@@ -15,6 +15,7 @@ from keras_transformer.models.decoder_steps import (
     step_through,
 )
 from keras_transformer.models.embedder import Embedder
+from keras_transformer.models.encoder_stack import EncoderStack, run_block
 from keras_transformer.models.token_tables import token_tables
 
 
@@ -42,15 +43,13 @@ class TransformerParts:
     def _make_blocks(self, policy):
         options = self.options
         encoders, decoders = layer_counts(options["num_layers"])
-        self.encoder_blocks = make_blocks(
-            EncoderBlock, encoders, "encoder", options, policy
-        )
+        self.encoder = EncoderStack(encoders, options, policy)
+        self.encoder_blocks = self.encoder.blocks
         self.decoder_blocks = make_blocks(
             DecoderBlock, decoders, "decoder", options, policy, causal=True
         )
-        self.encoder_norm = self.decoder_norm = None
+        self.encoder_norm, self.decoder_norm = self.encoder.norm, None
         if options["normalize_first"]:
-            self.encoder_norm = make_norm("encoder_norm", options, policy)
             self.decoder_norm = make_norm("decoder_norm", options, policy)
 
     def padding_mask(self, ids):
@@ -68,10 +67,8 @@ class TransformerParts:
         Returns:
             The memory (batch, source, hidden_dim).
         """
-        x, mask = self.source(source_ids), self.padding_mask(source_ids)
-        for block in self.encoder_blocks:
-            x = _run(block, x, scores=scores, padding_mask=mask)
-        return x if self.encoder_norm is None else self.encoder_norm(x)
+        mask = self.padding_mask(source_ids)
+        return self.encoder(self.source(source_ids), mask, scores)
 
     def decode(self, target_ids, memory, source_ids, scores=None):
         """Score whole targets.
@@ -92,7 +89,7 @@ class TransformerParts:
             "memory_padding_mask": self.padding_mask(source_ids),
         }
         for block in self.decoder_blocks:
-            x = _run(block, x, memory, scores=scores, **masks)
+            x = run_block(block, x, memory, scores=scores, **masks)
         return self.logits(x)
 
     def logits(self, x):
@@ -132,12 +129,3 @@ class TransformerParts:
             lineage=lineage,
         )
         return self.logits(x)[:, 0], (lineage, new_caches)
-
-
-def _run(block, *inputs, scores, **masks):
-    """Call a block, and append its attention scores to a list if there is one."""
-    if scores is None:
-        return block(*inputs, **masks)
-    x, *own = block(*inputs, **masks, return_attention_scores=True)
-    scores.append(tuple(own))
-    return x
