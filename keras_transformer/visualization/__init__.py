@@ -1,5 +1,7 @@
-"""Attention maps."""
+"""Attention maps: as plain data, pictures and a page."""
 
+from keras_transformer.visualization.attention_data import attention_data
+from keras_transformer.visualization.attention_html import attention_html
 from keras_transformer.visualization.attention_maps import AttentionMaps
 
-__all__ = ["AttentionMaps"]
+__all__ = ["AttentionMaps", "attention_data", "attention_html"]
