@@ -1,4 +1,4 @@
-"""Serve a page for a translator: `python -m keras_transformer.demo MODEL.translator`."""
+"""Serve a translator's page: `python -m keras_transformer.demo MODEL.translator`."""
 
 import argparse
 import sys
