@@ -61,7 +61,11 @@ def serve_demo(
     )
     uvicorn = importlib.import_module("uvicorn")
     config = uvicorn.Config(
-        app, log_level="warning", server_header=False, timeout_graceful_shutdown=2
+        app,
+        log_config=None,  # the logging of this process is not ours to set up
+        log_level="warning",
+        server_header=False,
+        timeout_graceful_shutdown=2,
     )
     with _listen(host, port) as listener:
         url = _address(host, listener.getsockname()[1])

@@ -3,6 +3,9 @@ import { showAnswer, showExamples, showInfo } from "./results.js";
 
 const PAUSE = 500; // milliseconds without a key before a text is translated
 const PATIENCE = 3000; // milliseconds before the wait is explained
+const LONG_WAIT =
+  "Still translating… The first sentence of a length takes some seconds, while the " +
+  "model is compiled.";
 const GONE =
   "The server does not answer. If it was stopped, start it again, then press Translate.";
 
@@ -29,34 +32,31 @@ async function ask(path, question, signal) {
   }
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
-  throw new Error(answer.detail || `The server answered with status ${response.status}.`);
+  throw new Error(answer.detail ?? `The server answered with status ${response.status}.`);
 }
 
+/* Ask once what the model is. */
 async function start() {
-  try {
-    info ??= await ask("api/info");
-  } catch (error) {
-    page.error.textContent = error.message;
-    return false;
-  }
-  if (!page.examples.hidden || page.count.textContent) return true;
+  if (info) return;
+  info = await ask("api/info");
   showInfo(page, info);
   showExamples(page, info.examples, (text) => {
     page.source.value = text;
     translate();
   });
   count();
-  return true;
 }
 
+/* Show the text's length; return what is wrong with it, or a blank string. */
 function count() {
+  if (!info) return "";
+  const most = info.max_characters;
   const length = [...page.source.value].length; // code points, as the server counts
-  const most = info?.max_characters ?? Infinity;
-  page.count.textContent = `${length.toLocaleString("en")} / ${most.toLocaleString("en")} characters`;
+  const [shown, limit] = [length, most].map((number) => number.toLocaleString("en"));
+  page.count.textContent = `${shown} / ${limit} characters`;
   page.count.classList.toggle("too-many", length > most);
-  return length > most
-    ? `The text has ${length.toLocaleString("en")} characters. At most ${most.toLocaleString("en")} are translated at a time.`
-    : "";
+  if (length <= most) return "";
+  return `The text has ${shown} characters. At most ${limit} are translated at a time.`;
 }
 
 /* Translate what stands in the field now. An earlier request is given up. */
@@ -66,34 +66,27 @@ async function translate() {
   looked.abort();
   asked = new AbortController();
   const { signal } = asked;
-  page.status.textContent = page.error.textContent = "";
-  if (!(await start()) || signal.aborted) return;
-  const refusal = count();
-  const text = page.source.value;
-  if (refusal || !text.trim()) {
-    page.error.textContent = refusal;
-    showAnswer(page, { lines: [] }, look);
-    wait(false);
-    return;
-  }
-  wait(true);
+  page.error.textContent = "";
+  wait(Boolean(page.source.value.trim()));
   const patience = setTimeout(() => {
-    page.status.textContent =
-      "Still translating… The first sentence of a length takes some seconds, while the model is compiled.";
+    page.status.textContent = LONG_WAIT;
   }, PATIENCE);
+  let answer = { lines: [] };
+  let problem = "";
   try {
-    const answer = await ask("api/translate", { text }, signal);
-    if (signal.aborted) return;
-    wait(false);
-    showAnswer(page, answer, look);
+    await start();
+    const text = page.source.value;
+    problem = count();
+    if (!problem && text.trim()) answer = await ask("api/translate", { text }, signal);
   } catch (error) {
-    if (signal.aborted) return;
-    wait(false);
-    showAnswer(page, { lines: [] }, look);
-    page.error.textContent = error.message;
+    problem = error.message;
   } finally {
     clearTimeout(patience);
   }
+  if (signal.aborted) return; // a later text took its place
+  wait(false);
+  showAnswer(page, answer, look);
+  page.error.textContent = problem;
 }
 
 function wait(waiting) {
@@ -113,7 +106,7 @@ async function look(source, target) {
       `This model, a ${info.model}, gives no attention maps: only a Transformer does.`;
     return;
   }
-  page["attention-status"].textContent = "Looking…";
+  page["attention-status"].textContent = "Computing the attention maps…";
   page.attention.setAttribute("aria-busy", "true");
   try {
     const data = await ask("api/attention", { source, target }, signal);
@@ -148,5 +141,5 @@ page.form.addEventListener("submit", (event) => {
   event.preventDefault();
   translate();
 });
-if (page.source.value) translate(); // what a browser kept over a reload
-else start();
+/* A browser may have kept a text over a reload; without one this asks for the model. */
+translate();

@@ -44,8 +44,6 @@ export function showAnswer(page, { lines }, look) {
   page.translation.replaceChildren(...lines.flatMap(translated));
   const chosen = lines.filter((line) => line.translations.length);
   page.choices.hidden = page.attention.hidden = !chosen.length;
-  page.viewer.replaceChildren();
-  page["attention-status"].textContent = "";
   page["line-choice"].hidden = chosen.length < 2;
   page.line.replaceChildren(
     ...chosen.map((line) => {
