@@ -148,22 +148,26 @@ def test_what_is_odd_about_a_line_is_said(scripted_app, text, part, sentence):
     assert fine["error"] is None
 
 
-def test_a_line_too_long_for_the_model_is_an_error_of_that_line():
-    app = demo_app(ScriptedTranslator(max_source_length=9))
+def test_a_line_too_long_for_the_model_is_an_error_of_that_line(
+    scripted_app, scripted, monkeypatch
+):
+    monkeypatch.setattr(scripted, "max_source_length", 9)
     text = "The small dog sees two red houses and a cow.\nA dog."
-    long, short = ask(app, "/api/translate", {"text": text}).json()["lines"]
+    answer = ask(scripted_app, "/api/translate", {"text": text}).json()
+    long, short = answer["lines"]
     assert "too long for the model: it has 26 tokens" in long["error"]
     assert "a sentence may have 8" in long["error"]
     assert long["translations"] == []
     assert short["error"] is None
 
 
-def test_a_line_of_as_many_tokens_as_the_model_reads_is_translated():
-    translator = ScriptedTranslator()
-    tokens = len(translator.tokenizer.tokenize("A dog runs."))
+def test_a_line_of_as_many_tokens_as_the_model_reads_is_translated(
+    scripted_app, scripted, monkeypatch
+):
+    tokens = len(scripted.tokenizer.tokenize("A dog runs."))
     for positions, fits in ((tokens + 1, True), (tokens, False)):
-        app = demo_app(ScriptedTranslator(max_source_length=positions))
-        answer = ask(app, "/api/translate", {"text": "A dog runs."}).json()
+        monkeypatch.setattr(scripted, "max_source_length", positions)
+        answer = ask(scripted_app, "/api/translate", {"text": "A dog runs."}).json()
         assert (answer["lines"][0]["error"] is None) is fits
 
 
