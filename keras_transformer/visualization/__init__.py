@@ -3,5 +3,6 @@
 from keras_transformer.visualization.attention_data import attention_data
 from keras_transformer.visualization.attention_html import attention_html
 from keras_transformer.visualization.attention_maps import AttentionMaps
+from keras_transformer.visualization.plot_attention import plot_attention
 
-__all__ = ["AttentionMaps", "attention_data", "attention_html"]
+__all__ = ["AttentionMaps", "attention_data", "attention_html", "plot_attention"]
