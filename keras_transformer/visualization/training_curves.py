@@ -8,8 +8,8 @@ from pathlib import Path
 PLACES = ("step", "epoch")  # what a curve can be drawn over
 NO_CURVES = (*PLACES, "seconds")
 FORMS = (
-    "a Keras `History`, its dictionary of lists, a list of a dictionary for each epoch, "
-    "or a JSON file with such `epochs`"
+    "a Keras `History`, its dictionary of lists, a list of a dictionary for each "
+    "epoch, or a JSON file with such `epochs`"
 )
 
 
