@@ -45,6 +45,16 @@ def demo_app(
         ImportError: without the extra `demo`.
         TypeError: for an argument of another type.
         ValueError: for a `max_characters` below 1.
+
+    Examples:
+        >>> from keras_transformer import Transformer, Translator
+        >>> from keras_transformer import corpora, train_tokenizer
+        >>> tokenizer = train_tokenizer(corpora.toy(200).train, vocabulary_size=380)
+        >>> model = Transformer(380, num_layers=1, hidden_dim=16, num_heads=2,
+        ...                     intermediate_dim=32)
+        >>> app = demo_app(Translator(model, tokenizer), title="Toy")
+        >>> sorted(one.path for one in app.routes if one.path.startswith("/api"))
+        ['/api/attention', '/api/info', '/api/translate']
     """
     if not isinstance(translator, Translator):
         raise TypeError(
