@@ -62,19 +62,16 @@ def demo_app(
         )
     if not (title is None or isinstance(title, str)):
         raise TypeError(f"`title` must be a string. Received: {title!r}.")
-    _check_strings("examples", examples)
-    _check_strings("hosts", hosts)
     max_characters = check_positive_integer("max_characters", max_characters)
-    require_extra()
-    routes = importlib.import_module("keras_transformer.demo.routes")
     page = {
         "title": title or "Translate",
-        "examples": list(examples),
+        "examples": _strings("examples", examples),
         "max_characters": max_characters,
     }
-    return routes.application(
-        TranslationService(translator), Worker(), page, list(hosts)
-    )
+    hosts = _strings("hosts", hosts)
+    require_extra()
+    routes = importlib.import_module("keras_transformer.demo.routes")
+    return routes.application(TranslationService(translator), Worker(), page, hosts)
 
 
 def require_extra():
@@ -89,6 +86,7 @@ def require_extra():
         ) from error
 
 
-def _check_strings(name, value):
-    if isinstance(value, str) or not all(isinstance(item, str) for item in value):
-        raise TypeError(f"`{name}` must be a list of strings. Received: {value!r}.")
+def _strings(name, value):
+    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
+        return list(value)
+    raise TypeError(f"`{name}` must be a list of strings. Received: {value!r}.")
