@@ -153,7 +153,8 @@ def test_the_page_says_what_is_served(page):
 
 
 def test_typing_is_translated_without_a_button_once_it_stops(page):
-    page.part("source").send_keys("A dog runs.")
+    for key in "A dog runs.":
+        page.keys(key)
     page.wait(lambda: page.text("translation") == "A dog runs.")
     assert page.text("status") == page.text("error") == ""
     assert page.text("count") == "11 / 200 characters"
@@ -316,7 +317,9 @@ def test_the_last_text_wins(page, translator):
     page.translate("last")
     # The server hears of those who leave before it goes on with who waits.
     page.wait(lambda: page.text("count") == "4 / 200 characters")
-    threading.Event().wait(0.5)
+    threading.Event().wait(1)
+    assert page.text("status") == "Translating\u2026"
+    assert page.text("error") == ""
     translator.go.set()
     page.wait(lambda: page.text("translation") == "last")
     assert page.text("status") == page.text("error") == ""
