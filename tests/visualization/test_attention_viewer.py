@@ -265,7 +265,7 @@ def test_the_page_is_never_wider_than_the_screen(page, width, tokens):
     page.one("summary").click()
     page.settle()
     assert len(page.all("td")) == 1 + len(tokens) * (1 + len(tokens))
-    assert page.width() == width
+    assert page.width() <= width
 
 
 def test_what_nobody_could_see_is_named(page):
