@@ -243,6 +243,7 @@ def test_controls_have_names(page):
         "1",
         "2",
     ]
+    assert page.line(0)[1].accessible_name == "hun, after zwei"
     assert page.one(".attention-said").get_attribute("aria-live") == "polite"
     labels = [line.get_attribute("aria-label") for line in page.all(".attention-line")]
     assert labels == ["Words looking", "Words looked at"]
@@ -265,7 +266,7 @@ def test_the_page_is_never_wider_than_the_screen(page, width, tokens):
     page.one("summary").click()
     page.settle()
     assert len(page.all("td")) == 1 + len(tokens) * (1 + len(tokens))
-    assert page.width() == width
+    assert page.width() <= width
 
 
 def test_what_nobody_could_see_is_named(page):
@@ -343,10 +344,12 @@ def test_a_page_of_ones_own_shows_several_and_again(page, browser):
     browser.execute_script(show, "b", first)
     page.one("#a input[name$='-layer'][value='0']").click()
     page.one("#a input[name$='-head'][value='2']").click()
-    assert "layer 1, mean" in page.one("#b .attention-said").text
+    page.one("#b input[name$='-head'][value='1']").click()
+    assert "layer 1, head 1" in page.one("#b .attention-said").text
     browser.execute_script(show, "a", second)  # keeps what was chosen
     assert "layer 0, head 2" in page.one("#a .attention-said").text
-    browser.execute_script(show, "b", second)  # there is no layer 1 any more
+    third = attention_data(some_maps(layers=1, heads=1))
+    browser.execute_script(show, "b", third)  # has no layer 1 and no head 1
     assert "layer 0, mean" in page.one("#b .attention-said").text
     assert len(page.all(".attention-viewer")) == 2
     assert json.dumps(first)  # the data is as it was
