@@ -130,10 +130,11 @@ def test_the_scale_can_end_below_one_and_says_so(vmax, top):
 
 
 def test_a_title_of_ones_own_and_tokens_are_no_formulas():
-    figure = plot_attention(some_maps(["$x^2$", "\\alpha"]), layer=0, head=0, title="$")
+    tokens = ["$\\frac$", "\\alpha"]
+    figure = plot_attention(some_maps(tokens), layer=0, head=0, title="$\\frac$")
     draw(figure)
-    assert figure.get_suptitle() == "$"
-    assert texts(panels(figure)[0].get_xticklabels()) == ["$x^2$", "\\alpha"]
+    assert figure.get_suptitle() == "$\\frac$"
+    assert texts(panels(figure)[0].get_xticklabels()) == tokens
 
 
 def long_maps(count, heads=1):
