@@ -57,7 +57,7 @@ def serve_demo(
         max_characters=max_characters,
         title=title,
         examples=examples,
-        hosts=LOOPBACK_NAMES if is_loopback(host) else ["*"],
+        hosts=[*LOOPBACK_NAMES, host] if is_loopback(host) else ["*"],
     )
     uvicorn = importlib.import_module("uvicorn")
     config = uvicorn.Config(

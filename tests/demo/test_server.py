@@ -61,7 +61,14 @@ def test_it_serves_on_the_loopback_and_says_where(translator, served, capsys, ca
     expected = f"The demo is at http://127.0.0.1:{port} (Ctrl+C ends it)\n"
     assert capsys.readouterr().out == expected
     assert caplog.text == ""
-    assert hosts(app) == ["localhost", "127.0.0.1", "[::1]"]
+    assert set(hosts(app)) == {"localhost", "127.0.0.1", "[::1]"}
+
+
+def test_another_address_of_the_loopback_is_answered_by_its_name(translator, served):
+    serve_demo(translator, host="127.8.0.1", port=0)
+    ((app, _),) = served
+    assert "127.8.0.1" in hosts(app)
+    assert "*" not in hosts(app)
 
 
 def test_another_address_is_warned_of(translator, served, capsys, caplog):
