@@ -4,6 +4,10 @@ import os
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import keras
+import pytest
+from hypothesis import settings
+
 # Compiling costs more than running what tests compile; read when XLA first starts.
 QUICK_TO_COMPILE = [
     "--xla_backend_optimization_level=0",
@@ -25,10 +29,6 @@ def is_before(package, bound):
 if all(is_before(*known) for known in KNOWN_BEFORE.items()):
     QUICK_TO_COMPILE.append("--xla_cpu_use_fusion_emitters=false")
 os.environ.setdefault("XLA_FLAGS", " ".join(QUICK_TO_COMPILE))
-
-import keras
-import pytest
-from hypothesis import settings
 
 SEED = 20170612
 

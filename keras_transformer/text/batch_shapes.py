@@ -34,7 +34,7 @@ class BatchShapes:
 
 
 def choose_shapes(
-    lengths: np.ndarray, tokens_per_batch: int, max_shapes: int
+    lengths: np.ndarray, tokens_per_batch: int, max_shapes: int, rows_multiple_of: int
 ) -> BatchShapes:
     """Chooses rectangles that cover all pairs at little cost.
 
@@ -45,13 +45,16 @@ def choose_shapes(
     leave unused, so that few pairs are not spread over many small batches.
 
     The pairs of a rectangle are dealt out evenly: its batches differ by less
-    than one row each, which is filled with padding, so that all have one shape.
+    than one row each. What they lack, and what their number of rows lacks to a
+    multiple, is filled with rows of padding, so that all have one shape.
 
     Args:
         lengths: Source and target length of each pair, shape (pairs, 2).
         tokens_per_batch: Most source and target positions of a batch; at least
-            the length of the longest source and target together.
+            the length of the longest source and target together, for as many rows
+            as `rows_multiple_of` says.
         max_shapes: Most rectangles.
+        rows_multiple_of: What divides the rows of each batch.
 
     Returns:
         The shapes.
@@ -67,7 +70,7 @@ def choose_shapes(
     cells, cell_of_pair, counts = np.unique(
         cells, axis=0, return_inverse=True, return_counts=True
     )
-    search = _Search(cells, counts, sides, tokens_per_batch)
+    search = _Search(cells, counts, sides, tokens_per_batch, rows_multiple_of)
     chosen = search.run(max_shapes)
     rectangle_of_cell = search.assign(chosen)
     used, rectangle_of_cell = np.unique(rectangle_of_cell, return_inverse=True)
@@ -97,11 +100,12 @@ def _grid(lengths: np.ndarray) -> np.ndarray:
 class _Search:
     """Searches for rectangles on the grid of lengths."""
 
-    def __init__(self, cells, counts, sides, tokens_per_batch):
+    def __init__(self, cells, counts, sides, tokens_per_batch, rows_multiple_of):
         self.cells = cells  # (cells, 2)
         self.counts = counts
         self.sides = sides
         self.tokens_per_batch = tokens_per_batch
+        self.multiple = rows_multiple_of
 
     def run(self, max_shapes: int) -> np.ndarray:
         chosen = np.array([[side[-1] for side in self.sides]])
@@ -117,9 +121,11 @@ class _Search:
         return np.where(covers, chosen.sum(-1), np.iinfo(np.int64).max).argmin(-1)
 
     def deal(self, pairs, rectangles) -> tuple[np.ndarray, np.ndarray]:
-        most = np.maximum(self.tokens_per_batch // rectangles.sum(-1), 1)
+        step = self.multiple
+        most = np.maximum(self.tokens_per_batch // rectangles.sum(-1) // step, 1) * step
         batches = -(-pairs // most)
-        return batches, -(-pairs // np.maximum(batches, 1))
+        rows = -(-pairs // np.maximum(batches, 1))
+        return batches, -(-rows // step) * step
 
     def cost(self, chosen: np.ndarray) -> float:
         pairs = np.bincount(self.assign(chosen), self.counts, len(chosen)).astype(int)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from keras_transformer.text.batch_shapes import choose_shapes
+from keras_transformer.text.batch_shapes import BatchShapes, choose_shapes
 from keras_transformer.text.encoded_pairs import EncodedTexts
 from keras_transformer.text.special_ids import SpecialIds
 
@@ -22,6 +22,7 @@ class Batches:
             left out and counted in `too_long`.
         tokens_per_batch: Most source and target positions of a batch.
         max_shapes: Most shapes of batches.
+        rows_multiple_of: What divides the rows of each batch.
 
     Attributes:
         too_long: Number of pairs left out.
@@ -38,6 +39,7 @@ class Batches:
         max_length: int,
         tokens_per_batch: int,
         max_shapes: int,
+        rows_multiple_of: int = 1,
     ):
         self._source, self._target = source, target
         self._special_ids = special_ids
@@ -50,10 +52,14 @@ class Batches:
         self._rows: list[np.ndarray] = []  # for each shape, the indices of its pairs
         self._counts: list[int] = []
         if len(self._pairs):
-            self._deal(lengths[kept], tokens_per_batch, max_shapes)
+            self._deal(
+                lengths[kept],
+                choose_shapes(
+                    lengths[kept], tokens_per_batch, max_shapes, rows_multiple_of
+                ),
+            )
 
-    def _deal(self, lengths, tokens_per_batch, max_shapes) -> None:
-        chosen = choose_shapes(lengths, tokens_per_batch, max_shapes)
+    def _deal(self, lengths: np.ndarray, chosen: BatchShapes) -> None:
         self.shapes, self._counts = chosen.shapes, chosen.batches
         self.padding_share = 1 - int(lengths.sum()) / chosen.positions
         self._rows = [
@@ -108,15 +114,23 @@ class Batches:
         return {"source_ids": source_ids, "target_ids": target_ids}, labels
 
 
-def check_sizes(tokens_per_batch: int, max_length: int, max_shapes: int) -> None:
+def check_sizes(
+    tokens_per_batch: int, max_length: int, max_shapes: int, rows_multiple_of: int
+) -> None:
     """Raises `ValueError` for sizes of batches that are too small."""
-    for name, value, least in (
-        ("max_length", max_length, 2),
-        ("max_shapes", max_shapes, 1),
-        ("tokens_per_batch", tokens_per_batch, 2 * max_length),
-    ):
-        if type(value) is not int or value < least:
-            what = f"{least} (twice `max_length`)" if name[0] == "t" else least
-            raise ValueError(
-                f"`{name}` must be an integer of at least {what}. Received: {value!r}."
-            )
+    _check_at_least("max_length", max_length, 2)
+    _check_at_least("max_shapes", max_shapes, 1)
+    _check_at_least("rows_multiple_of", rows_multiple_of, 1)
+    why = "twice `max_length`"
+    if rows_multiple_of > 1:
+        why += f" for each of `rows_multiple_of`={rows_multiple_of} rows"
+    least = 2 * max_length * rows_multiple_of
+    _check_at_least("tokens_per_batch", tokens_per_batch, least, f" ({why})")
+
+
+def _check_at_least(name: str, value: int, least: int, why: str = "") -> None:
+    if type(value) is not int or value < least:
+        raise ValueError(
+            f"`{name}` must be an integer of at least {least}{why}. "
+            f"Received: {value!r}."
+        )

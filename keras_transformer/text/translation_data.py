@@ -32,7 +32,8 @@ class TranslationData:
     More shapes mean less padding and more compilation. The rows of a shape are
     dealt out evenly over its batches; where that does not come out even, a batch
     has one row of padding only, which adds nothing to a loss that counts real
-    tokens.
+    tokens. Where a batch is split over several devices, `rows_multiple_of` their
+    number lets each have as many rows.
 
     Batches and their order are drawn anew for each epoch, from the seed and the
     number of the epoch alone. To resume, set `epoch` and `batch` before `fit`. An
@@ -49,6 +50,7 @@ class TranslationData:
             Longer pairs are never truncated but left out, counted in `too_long`
             and reported by a logged warning.
         max_shapes: Most shapes of training batches, and of validation batches.
+        rows_multiple_of: What divides the number of rows of each batch.
         validation: For an iterable of pairs, the fraction or number of them to
             validate on; see `Corpus.from_pairs`.
         shuffle: Draws a new order of the training pairs for each epoch.
@@ -96,13 +98,14 @@ class TranslationData:
         tokens_per_batch: int = 4096,
         max_length: int = 128,
         max_shapes: int = 12,
+        rows_multiple_of: int = 1,
         validation: int | float = 0,
         shuffle: bool = True,
         seed: int = 0,
         end_id: int = 1,
         start_id: int = 2,
     ):
-        check_sizes(tokens_per_batch, max_length, max_shapes)
+        check_sizes(tokens_per_batch, max_length, max_shapes, rows_multiple_of)
         self.special_ids = SpecialIds(end=end_id, start=start_id)
         self._tokenizers = {"tokenizer": tokenizer}
         if target_tokenizer is not None:
@@ -113,6 +116,7 @@ class TranslationData:
             "tokens_per_batch": tokens_per_batch,
             "max_length": max_length,
             "max_shapes": max_shapes,
+            "rows_multiple_of": rows_multiple_of,
         }
         corpus = _as_corpus(corpus, validation, seed)
         self._train = self._batches(corpus.train)

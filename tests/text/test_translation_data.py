@@ -115,6 +115,26 @@ def test_rows_of_padding_are_few():
     assert max(empty) <= 1
 
 
+@pytest.mark.parametrize("multiple", [3, 8])
+def test_rows_are_a_multiple_and_pairs_and_budget_as_before(multiple):
+    pairs = words(2000)
+    data = TranslationData(
+        Corpus(train=pairs, validation=pairs[:50]),
+        Letters(),
+        tokens_per_batch=700,
+        max_length=40,
+        rows_multiple_of=multiple,
+    )
+    for split, wanted in ((data.train, pairs), (data.validation, pairs[:50])):
+        batches = epoch(split)
+        assert sorted(rows(batches)) == sorted(wanted)
+        for source, target, _ in batches:
+            assert len(source) % multiple == 0
+            assert source.size + target.size <= 700
+            assert int((~source.any(axis=1)).sum()) <= multiple
+    assert {shape[0] for shape in data.shapes} != {multiple}
+
+
 def test_few_pairs_are_not_spread_over_many_batches():
     data = TranslationData(words(40), Letters())
     assert int(data.train.cardinality()) == 1
@@ -352,11 +372,18 @@ def test_tokenizers_that_truncate_or_add_ids_are_refused(toy):
         ("max_shapes", 0, "1"),
         ("tokens_per_batch", 255, "256 .twice `max_length`."),
         ("tokens_per_batch", 4096.0, "256"),
+        ("rows_multiple_of", 0, "1"),
+        ("rows_multiple_of", True, "1"),
     ],
 )
 def test_sizes_are_checked(option, value, least):
     with pytest.raises(ValueError, match=rf"`{option}` must be an integer .* {least}"):
         TranslationData(words(3), Letters(), **{option: value})
+
+
+def test_a_budget_too_small_for_a_multiple_of_rows_is_refused():
+    with pytest.raises(ValueError, match=r"2048 .*`rows_multiple_of`=8 rows.*2000"):
+        TranslationData(words(3), Letters(), tokens_per_batch=2000, rows_multiple_of=8)
 
 
 def test_model_fit():

@@ -23,6 +23,7 @@ from keras_transformer import (  # noqa: E402
     TokenAccuracy,
     TrainingBackup,
     Transformer,
+    TranslationData,
 )
 
 # Lengths of the targets and rows of a batch, whose first half goes to one replica.
@@ -92,6 +93,43 @@ def trained(strategy, make, lengths, batch_size):
     return before, model.get_weights(), logs.history
 
 
+class Letters:
+    """A tokenizer of letters."""
+
+    def tokenize(self, texts):
+        return [[3 + ord(letter) % 16 for letter in text] for text in texts]
+
+
+def translation_data(rows_multiple_of):
+    pairs = [("a", "bc"), ("defg", "h"), ("ij", "klmn")]
+    return TranslationData(
+        pairs,
+        Letters(),
+        tokens_per_batch=60,
+        max_length=10,
+        max_shapes=1,
+        rows_multiple_of=rows_multiple_of,
+        shuffle=False,
+    )
+
+
+def trained_on_stream(strategy, rows_multiple_of):
+    """Train on batches of an odd number of sentences, and return weights and shapes."""
+    with strategy.scope():
+        keras.utils.set_random_seed(1)
+        model = transformer()
+    data = translation_data(rows_multiple_of)
+    model.fit(data.train, shuffle=False, verbose=0)
+    return model.get_weights(), data.shapes
+
+
+def streamed(replicas):
+    """Compare replicas that get filled batches with one device that gets others."""
+    alone, odd = trained_on_stream(tf.distribute.get_strategy(), 1)
+    together, even = trained_on_stream(replicas, 2)
+    return {"difference": farthest(alone, together), "shapes": [odd, even]}
+
+
 def resumed(strategy):
     """Train with a backup, and compare weights with a new model that goes on."""
     inputs, labels = data([7, 1, 6, 2])
@@ -121,7 +159,7 @@ def farthest(these, those):
 
 def main():
     replicas = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-    results = {"backup": resumed(replicas)}
+    results = {"backup": resumed(replicas), "stream": streamed(replicas)}
     cases = [(transformer, name, case) for name, case in CASES.items()]
     cases += [(r_drop, f"R-Drop, {name}", case) for name, case in CASES.items()]
     for make, name, case in cases:

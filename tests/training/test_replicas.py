@@ -64,3 +64,9 @@ def test_logs_are_those_of_one_device(results, case):
     assert together["loss"] == pytest.approx(alone["loss"], rel=1e-5)
     accuracies = together["token_accuracy"], alone["token_accuracy"]
     assert accuracies[0] == pytest.approx(accuracies[1], abs=1e-6)
+
+
+def test_batches_filled_for_two_replicas_are_those_of_one_device(results):
+    found = results["stream"]
+    assert found["shapes"] == [[[3, 5, 5]], [[4, 5, 5]]]
+    assert found["difference"] < 1e-6
