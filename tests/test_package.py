@@ -19,6 +19,7 @@ INSTALLED = os.environ.get("KERAS_TRANSFORMER_INSTALLED") == "1"
 # Keras itself loads some of these when they are installed; what counts is that
 # importing this package adds none.
 HEAVY_MODULES = [
+    "fastapi",
     "keras_hub",
     "matplotlib",
     "sacrebleu",
@@ -26,6 +27,7 @@ HEAVY_MODULES = [
     "tensorflow",
     "tensorflow_text",
     "typer",
+    "uvicorn",
 ]
 
 PRINT_ADDED_MODULES = """
