@@ -1,0 +1,95 @@
+"""All commands, and the program that runs one of them."""
+
+import logging
+import sys
+import warnings
+from typing import Annotated
+
+import typer
+
+import keras_transformer
+from keras_transformer.cli import (
+    attention,
+    check,
+    demo,
+    evaluate,
+    export,
+    info,
+    train,
+    translate,
+)
+from keras_transformer.cli.error_report import report
+
+app = typer.Typer(
+    name="keras-transformer",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for module in (train, translate, evaluate, export, check, info, attention, demo):
+    module.add_to(app)
+
+
+def _print_version(wanted: bool):
+    if wanted:
+        typer.echo(f"keras-transformer {keras_transformer.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            help="Show the version.",
+            callback=_print_version,
+            is_eager=True,
+        ),
+    ] = False,
+):
+    """Train translators, translate with them, and bring them to servers.
+
+    A command says more of itself: [bold]keras-transformer train --help[/bold].
+    Exit codes: 0, 1 for what failed while working, 2 for wrong use, 130 after Ctrl-C.
+    """
+
+
+def run(arguments=None):
+    """Run a command, and return its exit code."""
+    _log_to_standard_error()
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+    try:
+        code = typer.main.get_command(app)(
+            arguments, prog_name="keras-transformer", standalone_mode=False
+        )
+    except typer.Abort:
+        report(KeyboardInterrupt())
+        return 130
+    except Exception as error:
+        # Wrong options: typer's own errors, whose class depends on its version.
+        if not hasattr(error, "format_message"):
+            raise
+        return _report_wrong_use(error)
+    return code if isinstance(code, int) else 0
+
+
+def _report_wrong_use(error):
+    if type(error).__name__ == "NoArgsIsHelpError":
+        sys.stderr.write(f"{error.format_message()}\n")
+        return 2
+    message = " ".join(error.format_message().split())
+    command = error.ctx.command_path if getattr(error, "ctx", None) else "this command"
+    sys.stderr.write(f"Error: {message} ({command} --help says more.)\n")
+    return error.exit_code
+
+
+def _log_to_standard_error():
+    logger = logging.getLogger("keras_transformer")
+    if not logger.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+        logger.addHandler(handler)
+        logger.propagate = False
