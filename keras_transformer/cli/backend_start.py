@@ -3,45 +3,35 @@
 import importlib
 import os
 import sys
-import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 
 
 def start_backend():
-    """Import Keras, and let its backend look for devices.
-
-    TensorFlow writes lines of its own meanwhile, before it reads what it should leave
-    out. They are hidden, unless TF_CPP_MIN_LOG_LEVEL is set or the import fails.
-    """
-    if LOG_LEVEL in os.environ:
-        _import_and_compute()
-        return
-    os.environ[LOG_LEVEL] = "3"
-    with _hidden_standard_error():
-        _import_and_compute()
-
-
-def _import_and_compute():
-    keras = importlib.import_module("keras")
-    keras.ops.convert_to_numpy(keras.ops.zeros((1,)))
+    """Import Keras, and let its backend look for devices."""
+    with without_chatter():
+        os.environ.setdefault(LOG_LEVEL, "3")
+        keras = importlib.import_module("keras")
+        keras.ops.convert_to_numpy(keras.ops.zeros((1,)))
 
 
 @contextmanager
-def _hidden_standard_error():
-    """Keep what is written to file 2, and write it after all if there is an error."""
+def without_chatter():
+    """Hide what libraries in C++ write to standard error.
+
+    TensorFlow does so before it reads what it should leave out. Errors of Python pass;
+    nothing is hidden from people who have set TF_CPP_MIN_LOG_LEVEL.
+    """
+    if os.environ.get(LOG_LEVEL, "3") != "3":
+        yield
+        return
     sys.stderr.flush()
-    with tempfile.TemporaryFile() as hidden:
-        shown = os.dup(2)
-        os.dup2(hidden.fileno(), 2)
-        try:
-            yield
-        except BaseException:
-            hidden.seek(0)
-            with suppress(OSError):
-                os.write(shown, hidden.read())
-            raise
-        finally:
-            os.dup2(shown, 2)
-            os.close(shown)
+    shown, hidden = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(hidden, 2)
+    try:
+        yield
+    finally:
+        os.dup2(shown, 2)
+        os.close(shown)
+        os.close(hidden)

@@ -80,9 +80,9 @@ def _report_wrong_use(error):
     if type(error).__name__ == "NoArgsIsHelpError":
         sys.stderr.write(f"{error.format_message()}\n")
         return 2
-    message = " ".join(error.format_message().split())
+    message = " ".join(error.format_message().split()).removesuffix(".")
     command = error.ctx.command_path if getattr(error, "ctx", None) else "this command"
-    sys.stderr.write(f"Error: {message} ({command} --help says more.)\n")
+    sys.stderr.write(f"Error: {message}. {command} --help says more.\n")
     return error.exit_code
 
 

@@ -9,7 +9,7 @@ import keras_transformer
 from keras_transformer.cli.backend_start import start_backend
 from keras_transformer.cli.saved_translator import load_translator
 
-LABEL_WIDTH = 16
+LABEL_WIDTH = 24
 
 
 def described_export(folder):

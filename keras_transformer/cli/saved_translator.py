@@ -2,7 +2,7 @@
 
 import zipfile
 
-from keras_transformer.cli.backend_start import start_backend
+from keras_transformer.cli.backend_start import start_backend, without_chatter
 
 
 def load_translator(path, *, beam=None, length_penalty=None, n_best=1, **sizes):
@@ -26,7 +26,8 @@ def load_translator(path, *, beam=None, length_penalty=None, n_best=1, **sizes):
     start_backend()
     from keras_transformer.translator import Translator
 
-    translator = Translator.load(path)
+    with without_chatter():  # SentencePiece's
+        translator = Translator.load(path)
     given = {name: size for name, size in sizes.items() if size is not None}
     return Translator(
         translator.model,

@@ -29,7 +29,7 @@ def setting(default, panel, help, *, metavar=None, choices=None, at_least=None):
     )
 
 
-def kind_of(field):
+def kind_of(field) -> Any:
     """Return the type of a setting: `str`, `int`, `float`, `bool` or `Path`."""
     return next(
         kind
@@ -38,14 +38,15 @@ def kind_of(field):
     )
 
 
-def checked_value(field, value) -> Any:
+def checked_value(field, value: Any) -> Any:
     """Return a value as the type of its setting, or raise an error that names it.
 
     Args:
         field: the dataclass field.
         value: what a person or a file gave.
     """
-    kind, name = kind_of(field), field.name
+    kind = kind_of(field)
+    name = field.name
     if value is None and field.type == kind | None:
         return None
     if kind is float and isinstance(value, str):
