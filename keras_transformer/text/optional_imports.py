@@ -6,6 +6,7 @@ from types import ModuleType
 PACKAGES = {
     "ctranslate2": "ctranslate2",
     "keras_hub": "keras-hub",
+    "matplotlib": "matplotlib",
     "onnx": "onnx",
     "sentencepiece": "sentencepiece",
     "tensorflow": "tensorflow",

@@ -1,8 +1,13 @@
 """The attention maps of a sentence and its translation."""
 
+import html
 from dataclasses import dataclass
 
 import numpy as np
+
+from keras_transformer.visualization.attention_html import attention_html
+
+LARGEST_PAGE = 1_000_000  # characters, of a page inside a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,3 +42,17 @@ class AttentionMaps:
             for name in ("encoder", "decoder", "cross")
         )
         return f"AttentionMaps({', '.join(shapes)})"
+
+    def _repr_html_(self):
+        """Show the page of `attention_html` in notebooks, unless it is large."""
+        page = attention_html(self)
+        if len(page) > LARGEST_PAGE:
+            return (
+                f"<p>{html.escape(repr(self))}: a page of {len(page) / 1e6:.1f} MB, "
+                "which would be saved with the notebook. Write it to a file with "
+                "<code>attention_html</code>, or draw <code>plot_attention</code>.</p>"
+            )
+        return (
+            f'<iframe title="Attention maps" srcdoc="{html.escape(page)}" '
+            'style="border: 0; height: 36rem; width: 100%"></iframe>'
+        )

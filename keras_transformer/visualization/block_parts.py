@@ -1,0 +1,90 @@
+"""The parts of a model that a picture of it shows."""
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Part:
+    """A box of the picture.
+
+    Attributes:
+        kind: `"embed"`, `"attend"`, `"feed"`, `"norm"`, `"use"` or `"add"`.
+        name: what it does.
+        detail: its settings.
+        layers: the layers whose weights it has.
+        residual: whether a residual connection ends here, which begins before the
+            last part that does, or at the beginning of the block.
+        memory: whether it attends to the encoder's output.
+    """
+
+    kind: str
+    name: str
+    detail: str = ""
+    layers: tuple = ()
+    residual: bool = False
+    memory: bool = False
+
+
+def number_of_parameters(layers):
+    """Count the weights of layers, those that several share once."""
+    weights = {id(w): w for layer in layers for w in layer.weights}
+    return sum(math.prod(w.shape) for w in weights.values())
+
+
+def norm_parts(norm):
+    """Return a norm as a part, or nothing if there is none."""
+    return [] if norm is None else [Part("norm", "Normalise", "", (norm,))]
+
+
+def block_parts(block, causal=False):
+    """Return the parts of an encoder or decoder block, from its input up."""
+    attention = block.self_attention
+    name = "Masked self-attention" if causal else "Self-attention"
+    steps = [(Part("attend", name, _heads(attention), (attention,)), "self_attention")]
+    if getattr(block, "has_cross_attention", False):
+        cross = block.cross_attention
+        part = Part("attend", "Cross-attention", _heads(cross), (cross,), memory=True)
+        steps.append((part, "cross_attention"))
+    network = block.feed_forward
+    part = Part("feed", "Feed-forward", _network(network), (network,))
+    steps.append((part, "feed_forward"))
+    return [
+        part
+        for step, name in steps
+        for part in _with_residual(step, getattr(block, f"{name}_residual"))
+    ]
+
+
+def _with_residual(step, around):
+    if around.normalize_first:
+        norm = Part("norm", "Normalise", "", (around,))
+        return [norm, step, Part("add", "+", residual=True)]
+    return [step, Part("norm", "Add, normalise", "", (around,), residual=True)]
+
+
+def _heads(attention):
+    words = [f"{attention.num_heads} heads of {attention.key_dim}"]
+    shared = attention.num_key_value_heads
+    if shared and shared != attention.num_heads:
+        words.append(f"{shared} for keys and values")
+    if attention.position is not None:
+        words.append(type(attention.position).__name__)
+    if attention.attention == "linear":
+        words.append("linear")
+    if attention.window is not None:
+        words.append(f"window {attention.window}")
+    return ", ".join(words)
+
+
+def _network(network):
+    width = getattr(network, "intermediate_dim", None)
+    words = [] if type(network).__name__ == "FeedForward" else [type(network).__name__]
+    if getattr(network, "num_experts", None):
+        words.append(f"{network.top_k} of {network.num_experts} experts")
+    if width:
+        words.append(f"{width:,} wide")
+    activation = getattr(network, "activation", None)
+    if activation is not None:
+        words.append(getattr(activation, "__name__", type(activation).__name__))
+    return ", ".join(words)
