@@ -3,6 +3,7 @@
 import logging
 import sys
 import warnings
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -19,6 +20,15 @@ from keras_transformer.cli import (
     translate,
 )
 from keras_transformer.cli.error_report import report
+
+
+class OneLine(logging.Formatter):
+    """A record as `Warning: ...`."""
+
+    def format(self, record):
+        """Return the line."""
+        return f"{record.levelname.capitalize()}: {record.getMessage()}"
+
 
 app = typer.Typer(
     name="keras-transformer",
@@ -58,9 +68,11 @@ def options(
 
 def run(arguments=None):
     """Run a command, and return its exit code."""
-    _log_to_standard_error()
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore")
+    with _own_log():
+        return _run(arguments)
+
+
+def _run(arguments):
     try:
         code = typer.main.get_command(app)(
             arguments, prog_name="keras-transformer", standalone_mode=False
@@ -86,10 +98,19 @@ def _report_wrong_use(error):
     return error.exit_code
 
 
-def _log_to_standard_error():
+@contextmanager
+def _own_log():
+    """Write the library's warnings as lines to standard error, and no others."""
     logger = logging.getLogger("keras_transformer")
-    if not logger.handlers:
-        handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
-        logger.addHandler(handler)
-        logger.propagate = False
+    handler = logging.StreamHandler()
+    handler.setFormatter(OneLine())
+    logger.addHandler(handler)
+    propagate, logger.propagate = logger.propagate, False
+    try:
+        with warnings.catch_warnings():
+            if not sys.warnoptions:
+                warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagate

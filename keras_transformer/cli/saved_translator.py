@@ -28,6 +28,13 @@ def load_translator(path, *, beam=None, length_penalty=None, n_best=1, **sizes):
 
     with without_chatter():  # SentencePiece's
         translator = Translator.load(path)
+    if (
+        beam is None
+        and length_penalty is None
+        and n_best == 1
+        and not any(sizes.values())
+    ):
+        return translator
     given = {name: size for name, size in sizes.items() if size is not None}
     return Translator(
         translator.model,

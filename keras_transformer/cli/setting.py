@@ -56,7 +56,7 @@ def checked_value(field, value: Any) -> Any:
         fits = isinstance(value, (str, Path))
     if not fits or (isinstance(value, bool) and kind is not bool):
         raise ValueError(f"`{name}` must be {_WORDS[kind]}. Received: {value!r}.")
-    return kind(value)
+    return kind(value)  # pyright: ignore[reportArgumentType]
 
 
 def check_range(field, value):

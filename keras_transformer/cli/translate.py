@@ -32,9 +32,6 @@ def translate(
         typer.Argument(
             metavar="[FILE]",
             help="Text, a sentence on each line; .gz too. Standard input if not given.",
-            exists=True,
-            dir_okay=False,
-            allow_dash=True,
             show_default=False,
         ),
     ] = None,
@@ -80,6 +77,8 @@ def translate(
     CRLF end a line. Memory does not grow with the number of lines. A line that is
     longer than the model reads has a blank translation, and the exit code is 1.
     """
+    if file not in (None, STANDARD_INPUT) and not file.is_file():
+        raise ValueError(f"FILE must be an existing file. Received: {str(file)!r}.")
     from keras_transformer.cli.saved_translator import load_translator
 
     translator = load_translator(
@@ -90,6 +89,7 @@ def translate(
         max_length=max_length,
         batch_size=batch_size,
     )
+    translator.search.with_n_best(n_best or 1)  # an error if it has fewer beams
     typed = file in (None, STANDARD_INPUT) and sys.stdin.isatty()
     at_once = (typed or unbuffered) and not (n_best or json)
     with ExitStack() as stack:

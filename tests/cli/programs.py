@@ -33,13 +33,6 @@ def start(*arguments, **options):
     )
 
 
-def run(*arguments, given=b"", **options):
-    """Run the program, and return its exit code, output and errors."""
-    with start(*arguments, **options) as process:
-        output, errors = process.communicate(given, timeout=120)
-    return process.returncode, output, errors.decode() if errors else ""
-
-
 def write_pairs(path, count=180):
     """Write pairs of the toy language, one on each line."""
     pairs = toy_corpus().train[:count]
