@@ -1,7 +1,6 @@
 """The command `attention`."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +8,7 @@ import typer
 
 from keras_transformer.cli.arguments import Model
 from keras_transformer.cli.command import add_command
+from keras_transformer.cli.error_report import print_line
 
 EXAMPLES = [
     "keras-transformer attention model.translator 'A dog runs.' -o attention.html",
@@ -69,7 +69,7 @@ def attention(
 
     maps = load_translator(model).attention(sentence, target)
     write_maps(maps, output, part, layer, head)
-    sys.stdout.write(f"{output}\n")
+    print_line(output)
 
 
 def write_maps(maps, output, part, layer, head):

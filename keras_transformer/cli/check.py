@@ -1,6 +1,5 @@
 """The command `check`."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +7,7 @@ import typer
 
 from keras_transformer.cli.backend_start import start_backend
 from keras_transformer.cli.command import add_command
+from keras_transformer.cli.error_report import print_line
 
 EXAMPLES = [
     "keras-transformer check models/es",
@@ -35,7 +35,7 @@ def check(
     from keras_transformer.export import check as check_export
 
     report = check_export(folder)
-    sys.stdout.write(f"{report}\n")
+    print_line(report)
     return 0 if report.ok else 1
 
 

@@ -19,6 +19,7 @@ WRONG_USE = (
 )
 INTERRUPTED = 130
 NOBODY_READS = 141
+STANDARD_OUTPUT = "standard output"
 
 
 class LinesFailedError(Exception):
@@ -37,7 +38,7 @@ def exit_code_of(work, debug=False):
     """
     try:
         code = work() or 0
-        with writing_to("standard output"):
+        with writing_to(STANDARD_OUTPUT):
             sys.stdout.flush()
     except BrokenPipeError:
         give_up_output()
@@ -45,7 +46,7 @@ def exit_code_of(work, debug=False):
     except (Exception, KeyboardInterrupt) as error:
         if debug:
             traceback.print_exc()
-        if getattr(error, "filename", None) == "standard output":
+        if getattr(error, "filename", None) == STANDARD_OUTPUT:
             give_up_output()
         report(error)
         return code_of(error)
@@ -85,6 +86,12 @@ def writing_to(name):
         if error.filename is None:
             error.filename = name
         raise
+
+
+def print_line(text):
+    """Write text and the end of its line to standard output."""
+    with writing_to(STANDARD_OUTPUT):
+        sys.stdout.write(f"{text}\n")
 
 
 def give_up_output():

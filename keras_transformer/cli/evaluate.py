@@ -1,7 +1,6 @@
 """The command `evaluate`."""
 
 import json as json_format
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +15,9 @@ from keras_transformer.cli.arguments import (
     Model,
     existing,
 )
+from keras_transformer.cli.backend_start import start_backend
 from keras_transformer.cli.command import add_command
+from keras_transformer.cli.error_report import print_line
 from keras_transformer.cli.input_lines import lines_of
 
 EXAMPLES = [
@@ -94,7 +95,7 @@ def evaluate(
         sources, references, tokenize=tokenize, lowercase=lowercase
     )
     text = json_format.dumps(scores.to_dict()) if json else _lines(scores)
-    sys.stdout.write(f"{text}\n")
+    print_line(text)
 
 
 def _lines(scores):
@@ -111,6 +112,7 @@ def _held_out(pairs, source, references):
         raise ValueError(
             "Either --pairs, or --source with one --reference or more must be given."
         )
+    start_backend()
     if pairs is not None:
         from keras_transformer.text.pairs import read_pairs
 

@@ -1,6 +1,5 @@
 """The command `export`."""
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +8,7 @@ import typer
 
 from keras_transformer.cli.arguments import Beam, LengthPenalty, MaxLength, Model
 from keras_transformer.cli.command import add_command
+from keras_transformer.cli.error_report import print_line
 
 EXAMPLES = [
     "keras-transformer export model.translator models/es",
@@ -104,7 +104,7 @@ def export(
         translator.export_ctranslate2(folder, quantization=quantize)
     else:
         _write_parts(form, folder, translator)
-    sys.stdout.write(f"{folder}\n")
+    print_line(folder)
 
 
 def _write_parts(form, folder, translator):

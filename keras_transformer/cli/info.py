@@ -1,7 +1,6 @@
 """The command `info`."""
 
 import json as json_format
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +8,7 @@ import typer
 
 from keras_transformer.cli.arguments import Json
 from keras_transformer.cli.command import add_command
+from keras_transformer.cli.error_report import print_line
 
 EXAMPLES = [
     "keras-transformer info model.translator",
@@ -39,7 +39,7 @@ def info(
     else:
         report, text = described_translator(model)
     text = json_format.dumps(report, indent=1, ensure_ascii=False) if json else text
-    sys.stdout.write(f"{text}\n")
+    print_line(text)
 
 
 def add_to(app):

@@ -2,7 +2,6 @@
 
 import dataclasses
 import inspect
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,6 +10,7 @@ import typer
 from keras_transformer.cli.arguments import existing
 from keras_transformer.cli.backend_start import start_backend
 from keras_transformer.cli.command import add_command
+from keras_transformer.cli.error_report import print_line
 from keras_transformer.cli.setting import kind_of
 from keras_transformer.cli.train_settings import RUN, TrainSettings, combined
 
@@ -46,7 +46,7 @@ def train(config=None, quiet=False, **given):
             "Interrupted. Go on from the last checkpoint with: keras-transformer train "
             f"--config {settings.output / run_folder.SETTINGS}"
         ) from error
-    sys.stdout.write(f"{translator}\n")
+    print_line(translator)
 
 
 def options():

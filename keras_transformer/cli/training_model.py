@@ -33,7 +33,7 @@ def compile_model(model, settings, steps):
             schedule_of(settings, steps), beta_2=0.98, epsilon=1e-9
         ),
         loss=SmoothedCrossEntropy(settings.label_smoothing),
-        metrics=[TokenAccuracy()],
+        metrics=[TokenAccuracy(name="accuracy")],
         # With TensorFlow on a GPU each shape of batch would be compiled anew.
         jit_compile=keras.backend.backend() == "jax",
     )

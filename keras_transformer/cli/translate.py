@@ -15,7 +15,7 @@ from keras_transformer.cli.arguments import (
     Model,
 )
 from keras_transformer.cli.command import add_command
-from keras_transformer.cli.error_report import writing_to
+from keras_transformer.cli.error_report import STANDARD_OUTPUT, writing_to
 from keras_transformer.cli.input_lines import STANDARD_INPUT, lines_of
 
 EXAMPLES = [
@@ -30,7 +30,7 @@ def translate(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FILE]",
+            metavar="FILE",
             help="Text, a sentence on each line; .gz too. Standard input if not given.",
             show_default=False,
         ),
@@ -94,7 +94,7 @@ def translate(
     at_once = (typed or unbuffered) and not (n_best or json)
     with ExitStack() as stack:
         if output is None:
-            sink, name = sys.stdout.buffer, "standard output"
+            sink, name = sys.stdout.buffer, STANDARD_OUTPUT
         else:
             sink, name = stack.enter_context(output.open("wb")), str(output)
         _write_all(translator, lines_of(file), sink, name, n_best, json, at_once)

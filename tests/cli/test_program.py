@@ -110,6 +110,23 @@ def test_the_disk_is_full(lines):
     assert errors == "Error: standard output: No space left on device\n"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_the_disk_is_full_for_a_command_that_prints(unbuffered):
+    work = "import sys\nfrom keras_transformer.cli import error_report\n"
+    work += "sys.exit(error_report.exit_code_of(lambda: error_report.print_line('x')))"
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        code, _, errors = outcome(
+            python(
+                f"import sys; sys.argv = ['keras-transformer']\n{work}",
+                stdout=full,
+                env=environment,
+            )
+        )
+    assert (code, errors) == (1, "Error: standard output: No space left on device\n")
+
+
 def test_ten_thousand_lines_keep_their_order():
     lines = [f"line {number}" for number in range(10_000)]
     code, output, errors = outcome(python(TRANSLATE), "\n".join(lines).encode())

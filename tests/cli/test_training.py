@@ -69,6 +69,11 @@ def test_a_run_its_files_and_its_repetition(train, call, tmp_path):
     assert log["backend"].startswith("tensorflow ")
     assert read_settings(run / "run.yaml")["steps"] == 24
 
+    arrays, _ = read_arrays(run / "backup" / "backup.npz")
+    copies = arrays["averaging.0"]  # the first weights at the ends of two epochs
+    assert np.abs(copies[0] - copies[1]).max() > 1e-4
+    np.testing.assert_allclose(weights_of(run)[0], copies.mean(axis=0), atol=1e-6)
+
     config = ("--config", run / "run.yaml")
     code, output, errors = call("train", *config, "--output", again, "--quiet")
     assert (code, output, errors) == (0, f"{again / 'model.translator'}\n", "")
