@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "docs/decoding.md", "docs/family.md", "docs/training.md"]
+PAGES = [
+    "README.md",
+    "docs/attention-maps.md",
+    "docs/decoding.md",
+    "docs/family.md",
+    "docs/training.md",
+]
 BLOCK = re.compile(
     r"(?P<skip><!-- skip-test: (?P<reason>[^\n]+?) -->\n)?"
     r"^```python\n(?P<code>.*?)^```$",

@@ -8,6 +8,7 @@ from keras_transformer.visualization.panel_sizes import panel_sizes
 from keras_transformer.visualization.token_labels import token_labels, without
 
 COLORS = "Blues"  # light to dark in one hue: readable without seeing colours
+ROWS, COLUMNS, READ = range(3)  # the sides of a panel
 SCALE = 3.5  # inches, of the bar that shows the colours of weights
 
 
@@ -38,7 +39,9 @@ def draw_panels(panels, sides, *, vmax, title) -> Figure:
         image = grid[place].imshow(weights, cmap=COLORS, vmin=0, vmax=top)
         grid[place].set_title(heading, fontsize=sizes.font + 1)
         outer = _outer_sides(place, len(panels), sizes.across)
-        _write_labels(grid[place], names, lists, outer, families, sizes)
+        for axis, side, labels in _axes_with_labels(grid[place], outer, lists):
+            turned = sizes.upright and side == COLUMNS
+            _write_labels(axis, names[side], labels, families, sizes, turned)
     for unused in grid[len(panels) :]:
         unused.remove()
     bar = figure.colorbar(
@@ -64,28 +67,27 @@ def _outer_sides(place, panels, across):
     return place % across == 0, place + across >= panels, end
 
 
-def _write_labels(axes, names, lists, outer, families, sizes):
-    second = axes.secondary_yaxis("right") if lists[2] else None
-    for axis, name, labels, is_outer in zip(
-        (axes.yaxis, axes.xaxis, second and second.yaxis),
-        names,
-        lists,
-        outer,
-        strict=True,
-    ):
-        if axis is None:
-            continue
-        places = range(0, len(labels), sizes.every)
-        turned = sizes.upright and axis is axes.xaxis
-        axis.set_ticks(
-            places,
-            [labels[i] if is_outer else "" for i in places],
-            fontsize=sizes.font,
-            family=families,
-            parse_math=False,
-            rotation=90 if turned else 0,
-        )
-        axis.set_tick_params(length=2)
-        if is_outer:
-            skipping = f" (1 label for {sizes.every})" if sizes.every > 1 else ""
-            axis.set_label_text(name + skipping, fontsize=sizes.font + 1)
+def _axes_with_labels(axes, outer, lists):
+    """Yield each outer axis with the number of its side and its labels."""
+    for side, axis in ((ROWS, axes.yaxis), (COLUMNS, axes.xaxis)):
+        if outer[side]:
+            yield axis, side, lists[side]
+        else:
+            axis.set_ticks([])
+    if outer[READ] and lists[READ]:
+        yield axes.secondary_yaxis("right").yaxis, READ, lists[READ]
+
+
+def _write_labels(axis, name, labels, families, sizes, turned):
+    places = range(0, len(labels), sizes.every)
+    axis.set_ticks(
+        places,
+        [labels[i] for i in places],
+        fontsize=sizes.font,
+        family=families,
+        parse_math=False,
+        rotation=90 if turned else 0,
+    )
+    axis.set_tick_params(length=2)
+    skipping = f" (1 label for {sizes.every})" if sizes.every > 1 else ""
+    axis.set_label_text(name + skipping, fontsize=sizes.font + 1)

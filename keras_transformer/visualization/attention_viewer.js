@@ -115,15 +115,15 @@ var showAttention = (() => {
       const { part } = this.choice;
       const layers = this.data[part].length;
       const heads = this.data[part][0].length;
-      const keep = (name, values) => {
-        if (!values.includes(this.choice[name])) this.choice[name] = values.at(-1);
+      const keep = (name, values, otherwise) => {
+        if (!values.includes(this.choice[name])) this.choice[name] = otherwise;
         return values;
       };
       const numbers = (count) => [...Array(count).keys()].map(String);
       this.controls.replaceChildren(
         this.group("Map", "part", Object.keys(PARTS), (name) => PARTS[name].name),
-        this.group("Layer", "layer", keep("layer", numbers(layers))),
-        this.group("Head", "head", keep("head", ["mean", ...numbers(heads)])),
+        this.group("Layer", "layer", keep("layer", numbers(layers), `${layers - 1}`)),
+        this.group("Head", "head", keep("head", ["mean", ...numbers(heads)], "mean")),
       );
     }
 
@@ -186,7 +186,11 @@ var showAttention = (() => {
         word.tabIndex = -1;
         const next = tokens[index + 1] ?? "▁";
         if (spaced && !/^▁|^<.*>$/.test(next)) word.classList.add("attention-joins");
-        if (after) word.append(make("bdi", "after", shown(after[index])));
+        if (after) {
+          word.append(make("bdi", "after", shown(after[index])));
+          const name = `${shown(token)}, after ${shown(after[index])}`;
+          word.setAttribute("aria-label", name);
+        }
         word.append(make("span", "value"));
         word.addEventListener("mouseenter", () => this.held || this.show(side, index));
         word.addEventListener("focus", () => this.focused(side, index));

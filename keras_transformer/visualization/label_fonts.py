@@ -110,7 +110,7 @@ def _check_direction(characters):
             f"matplotlib {matplotlib.__version__} writes Arabic and Hebrew from left "
             "to right, with letters that don't join. Install a newer one: "
             "pip install 'matplotlib>=3.11'",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
@@ -123,5 +123,5 @@ def _warn_of_lacking(characters):
         f"No installed font has {named}: written as code points. Install a font of "
         "the script, one of the Noto fonts for example (on Debian and Ubuntu: "
         "apt install fonts-noto-core fonts-noto-cjk).",
-        stacklevel=4,
+        stacklevel=5,
     )

@@ -24,7 +24,7 @@ def plot_attention(maps, part="cross", *, layer=None, head=None, vmax=1.0, title
     Labels are drawn with the fonts of this machine that have their characters. A
     character that no font has is written as its code point, with a warning that says
     so. SentencePiece's sign of a space is left out: a piece inside a word begins with a
-    hyphen.
+    hyphen. A token of more than 40 characters is cut there, with an ellipsis.
 
     The figure grows with the number of tokens, to 36 inches in width and height. Beyond
     that cells get smaller and only every second token has a label, or every third, as

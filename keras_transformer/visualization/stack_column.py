@@ -143,7 +143,7 @@ class StackColumn:
         path = [(self.x, start), (around, start), (around, end), (into, end)]
         draw_line(self.axes, path, RESIDUAL, arrow=True)
 
-    def _rectangle(self, bottom, kind, width, zorder=1):
+    def _rectangle(self, bottom, kind, width, zorder=1.0):
         face, edge = COLORS[kind]
         self.axes.add_patch(
             FancyBboxPatch(

@@ -2,6 +2,7 @@
 
 import unicodedata
 
+LONGEST = 40  # characters
 SPACE = "▁"  # SentencePiece's sign of a space before a word
 # Scripts without spaces: a piece there is a word as much as the one before.
 UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")
@@ -12,7 +13,8 @@ def token_labels(tokens):
 
     SentencePiece's sign of a space is left out, and a piece inside a word gets a hyphen
     instead, if there are words of several pieces at all. What nobody could see, such as
-    a line break, is written as its code point.
+    a line break, is written as its code point. Longer ones than 40 characters end there
+    with an ellipsis.
     """
     spaced = any(token.startswith(SPACE) for token in tokens)
     return [_label(token, inside=spaced and i > 0) for i, token in enumerate(tokens)]
@@ -35,7 +37,9 @@ def _label(token, inside):
     if not token.strip() or all(_is_control(character) for character in token):
         return " ".join(map(code_point, token)) or "(empty)"
     text = without(filter(_is_break, token), token)
-    return f"-{text}" if inside and _continues_a_word(token[0]) else text
+    if inside and _continues_a_word(token[0]):
+        text = f"-{text}"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _is_control(character):

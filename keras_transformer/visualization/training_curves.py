@@ -1,7 +1,7 @@
 """What a training run logged, as curves."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,8 +25,8 @@ class Curve:
     """
 
     name: str
-    places: list[float]
-    values: list[float]
+    places: Sequence[float]
+    values: Sequence[float]
     axis: str
 
     @property
