@@ -109,16 +109,18 @@ def test_an_interrupted_run_goes_on_with_the_same_weights(train, tmp_path, monke
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     train(whole)
     with monkeypatch.context() as patch:
-        Interrupt(patch, 3, KeyboardInterrupt())
+        Interrupt(patch, 4, KeyboardInterrupt())  # at the end of the first epoch
         code, output, errors = train(broken)
     assert (code, output) == (130, "")
     assert errors.splitlines()[-1] == (
         "Interrupted. Go on from the last checkpoint with: keras-transformer train "
         f"--config {broken / 'run.yaml'}"
     )
+    log = json.loads((broken / "log.json").read_text())
+    assert [entry["epoch"] for entry in log["epochs"]] == [1]  # which is not saved
     code, _, errors = train(broken)
     assert code == 0
-    assert "goes on after step 10\n" in errors
+    assert "goes on after step 15\n" in errors
     assert_same(whole, broken)
     steps = [
         [entry["step"] for entry in json.loads((x / "log.json").read_text())["epochs"]]
