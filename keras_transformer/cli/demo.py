@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from keras_transformer.cli.arguments import Beam, LengthPenalty, MaxLength, Model
+from keras_transformer.cli.backend_start import start_backend
 from keras_transformer.cli.command import add_command
 
 EXAMPLES = ["keras-transformer demo model.translator --open"]
@@ -30,6 +31,7 @@ def demo(
     max_length: MaxLength = None,
 ):
     """Translate in a page of the browser, with scores and attention."""
+    start_backend()
     from keras_transformer.cli.saved_translator import load_translator
     from keras_transformer.demo import serve_demo
 

@@ -81,7 +81,7 @@ def _check_same(before, settings):
         if name not in FREE and before.get(name) != value:
             raise ValueError(
                 f"{settings.output} has a run with `{name}` {_shown(before.get(name))}."
-                f" Received: {_shown(value)}. Give this one another --output."
+                f" Received: {_shown(value)}. Give another --output."
             )
 
 

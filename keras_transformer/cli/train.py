@@ -15,7 +15,7 @@ from keras_transformer.cli.setting import kind_of
 from keras_transformer.cli.train_settings import RUN, TrainSettings, combined
 
 EXAMPLES = [
-    "keras-transformer train --corpus toy --epochs 6 --output models/toy",
+    "keras-transformer train --corpus toy --tokens-per-batch 1024 -o models/toy",
     "keras-transformer train --pairs pairs.tsv --size small --output models/es",
     "keras-transformer train --config models/es/run.yaml --seed 1 -o models/es1",
 ]
