@@ -4,6 +4,7 @@ import functools
 import io
 import sys
 
+import keras
 import pytest
 
 from keras_transformer import Translator
@@ -28,6 +29,7 @@ def translators_that_are_loaded_once():
 
 @pytest.fixture(scope="module")
 def model_file(tmp_path_factory):
+    keras.utils.set_random_seed(5)
     path = tmp_path_factory.mktemp("saved") / "model.translator"
     small_translator(max_source_length=32).save(path)
     return path

@@ -14,7 +14,7 @@ from tests.cli.programs import SMALL, start, write_pairs
 pytestmark = pytest.mark.tensorflow_only
 
 KILLS = int(os.environ.get("TRAIN_KILLS", "2"))  # each takes an import of TensorFlow
-EPOCHS = os.environ.get("TRAIN_EPOCHS", "6")
+EPOCHS = os.environ.get("TRAIN_EPOCHS", "4")
 
 
 def trainer(folder, pairs):
