@@ -32,7 +32,7 @@ def plot_architecture(model, *, title=None):
         ...                     intermediate_dim=32)
         >>> figure = plot_architecture(model)
         >>> figure.get_suptitle()
-        'Transformer, width 16: 6,608 parameters'
+        'Transformer, width 16: 6,368 parameters'
     """
     stacks = model_stacks(model)
     require("matplotlib", "plot_architecture")
