@@ -9,10 +9,11 @@ import typer
 
 from keras_transformer.cli.arguments import existing
 from keras_transformer.cli.backend_start import start_backend
+from keras_transformer.cli.combined_settings import combined
 from keras_transformer.cli.command import add_command
 from keras_transformer.cli.error_report import print_line
 from keras_transformer.cli.setting import kind_of
-from keras_transformer.cli.train_settings import RUN, TrainSettings, combined
+from keras_transformer.cli.train_settings import RUN, TrainSettings
 
 EXAMPLES = [
     "keras-transformer train --corpus toy --tokens-per-batch 1024 -o models/toy",

@@ -3,7 +3,8 @@
 import dataclasses
 from pathlib import Path
 
-from keras_transformer.cli.model_sizes import SIZE_OPTIONS, SIZES
+from keras_transformer.cli.data_choice import check_data
+from keras_transformer.cli.model_sizes import SIZES
 from keras_transformer.cli.setting import check_range, checked_value, setting
 
 DATA = "Data"
@@ -12,8 +13,6 @@ TRAINING = "Training"
 RUN = "Run"
 TRANSLATOR = "The translator that is saved"
 
-CORPUS = ("pairs", "source", "target", "corpus")
-LENGTH = ("epochs", "steps")
 # What may change from one call to the next without changing what is learnt.
 FREE = (
     "output",
@@ -185,7 +184,7 @@ class TrainSettings:
             value = checked_value(field, getattr(self, field.name))
             check_range(field, value)
             object.__setattr__(self, field.name, value)
-        _check_data(self)
+        check_data(self)
         if self.epochs is not None and self.steps is not None:
             raise ValueError(
                 "`epochs` and `steps` exclude each other. "
@@ -206,49 +205,3 @@ class TrainSettings:
         }
         epochs = 10 if self.epochs is None and self.steps is None else self.epochs
         return dataclasses.replace(self, **size, **paths, epochs=epochs)
-
-
-def combined(read, given):
-    """Return settings of a file, with those of the command line in their place.
-
-    A corpus takes the place of another one, `steps` of `epochs`, and a size of all that
-    the former size has decided.
-
-    Args:
-        read: a dictionary.
-        given: a dictionary.
-    """
-    replaced = set(given)
-    for group in (CORPUS, LENGTH):
-        if replaced & set(group):
-            replaced |= set(group)
-    if "size" in given:
-        replaced |= set(SIZE_OPTIONS)
-    kept = {name: value for name, value in read.items() if name not in replaced}
-    return TrainSettings(**kept, **given)
-
-
-def _check_data(settings):
-    kinds = [name for name in ("pairs", "source", "corpus") if getattr(settings, name)]
-    if len(kinds) != 1:
-        raise ValueError(
-            "One of `pairs`, `source` with `target`, and `corpus` must be given. "
-            f"Received: {', '.join(kinds) or 'none'}."
-        )
-    for prefix in ("", "validation_"):
-        sides = [getattr(settings, f"{prefix}{side}") for side in ("source", "target")]
-        if sides.count(None) == 1:
-            raise ValueError(
-                f"`{prefix}source` and `{prefix}target` go together. "
-                f"Received: {sides[0]} and {sides[1]}."
-            )
-    if settings.validation_pairs and settings.validation_source:
-        raise ValueError(
-            "`validation_pairs` and `validation_source` exclude each other. Received: "
-            f"{settings.validation_pairs} and {settings.validation_source}."
-        )
-    if settings.corpus and (settings.validation_pairs or settings.validation_source):
-        raise ValueError(
-            "Validation files must be left out with `corpus`, which has its own. "
-            f"Received: corpus {settings.corpus}."
-        )

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from keras_transformer.cli.combined_settings import combined
 from keras_transformer.cli.run_folder import as_plain, claim, read_settings
-from keras_transformer.cli.train_settings import TrainSettings, combined
+from keras_transformer.cli.train_settings import TrainSettings
 
 pytestmark = pytest.mark.tensorflow_only
 
