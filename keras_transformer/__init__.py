@@ -1,66 +1,77 @@
 """The Transformer of "Attention Is All You Need" as modular Keras 3 layers."""
 
-from keras_transformer.decoding import (
-    BeamSearch,
-    ContinuationGenerator,
-    GreedySearch,
-    Sampling,
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+# The command line answers `--help` before Keras and its backend are imported, which
+# takes seconds; each command imports what it needs.
+_COMMAND_LINE = Path(sys.argv[0]).stem == "keras-transformer" or (
+    sys.argv[0] == "-m" and "keras_transformer.cli" in sys.orig_argv
 )
-from keras_transformer.layers import (
-    AdditiveAttention,
-    AlibiBias,
-    ClassToken,
-    ConvolutionalDecoderBlock,
-    ConvolutionalEncoderBlock,
-    DecoderBlock,
-    EncoderBlock,
-    FeedForward,
-    GatedConvolution,
-    LearnedPositionalEncoding,
-    MixtureOfExperts,
-    MultiHeadAttention,
-    PatchEmbedding,
-    PositionalEncoding,
-    PositionalEncoding2D,
-    RecurrentDecoder,
-    RelativePositionBias,
-    RotaryEmbedding,
-    StochasticDepth,
-    TokenEmbedding,
-)
-from keras_transformer.models import (
-    ConvolutionalSeq2Seq,
-    Encoder,
-    ImageClassifier,
-    LanguageModel,
-    MaskedLanguageModel,
-    RecurrentSeq2Seq,
-    TextClassifier,
-    Transformer,
-    transformer_base,
-    transformer_big,
-    transformer_tiny,
-)
-from keras_transformer.text import (
-    Corpus,
-    TranslationData,
-    corpora,
-    read_pairs,
-    train_tokenizer,
-)
-from keras_transformer.training import (
-    BleuCallback,
-    CheckpointAveraging,
-    InverseSqrtSchedule,
-    Perplexity,
-    RDrop,
-    SmoothedCrossEntropy,
-    TokenAccuracy,
-    TokenMasking,
-    TrainingBackup,
-    TranslationPreview,
-)
-from keras_transformer.translator import Translator
+
+if TYPE_CHECKING or not _COMMAND_LINE:
+    from keras_transformer.decoding import (
+        BeamSearch,
+        ContinuationGenerator,
+        GreedySearch,
+        Sampling,
+    )
+    from keras_transformer.layers import (
+        AdditiveAttention,
+        AlibiBias,
+        ClassToken,
+        ConvolutionalDecoderBlock,
+        ConvolutionalEncoderBlock,
+        DecoderBlock,
+        EncoderBlock,
+        FeedForward,
+        GatedConvolution,
+        LearnedPositionalEncoding,
+        MixtureOfExperts,
+        MultiHeadAttention,
+        PatchEmbedding,
+        PositionalEncoding,
+        PositionalEncoding2D,
+        RecurrentDecoder,
+        RelativePositionBias,
+        RotaryEmbedding,
+        StochasticDepth,
+        TokenEmbedding,
+    )
+    from keras_transformer.models import (
+        ConvolutionalSeq2Seq,
+        Encoder,
+        ImageClassifier,
+        LanguageModel,
+        MaskedLanguageModel,
+        RecurrentSeq2Seq,
+        TextClassifier,
+        Transformer,
+        transformer_base,
+        transformer_big,
+        transformer_tiny,
+    )
+    from keras_transformer.text import (
+        Corpus,
+        TranslationData,
+        corpora,
+        read_pairs,
+        train_tokenizer,
+    )
+    from keras_transformer.training import (
+        BleuCallback,
+        CheckpointAveraging,
+        InverseSqrtSchedule,
+        Perplexity,
+        RDrop,
+        SmoothedCrossEntropy,
+        TokenAccuracy,
+        TokenMasking,
+        TrainingBackup,
+        TranslationPreview,
+    )
+    from keras_transformer.translator import Translator
 
 __version__ = "0.1.0"
 

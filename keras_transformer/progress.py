@@ -7,7 +7,9 @@ LONG_WORK = 1000
 
 
 def with_progress(items, number, description):
-    """Iterate over items; where they are 1,000 or more, with a bar on standard error.
+    """Iterate over items; where they are 1,000 or more, with a bar on a terminal.
+
+    The bar is on standard error. In a file or a pipe there is none.
 
     Args:
         items: an iterable.
@@ -15,7 +17,9 @@ def with_progress(items, number, description):
             the bar comes with the thousandth.
         description: what is being done.
     """
-    if number is not None and number < LONG_WORK:
+    console = rich.console.Console(stderr=True)
+    watched = console.is_terminal or console.is_jupyter
+    if not watched or (number is not None and number < LONG_WORK):
         yield from items
         return
     with rich.progress.Progress(
@@ -24,7 +28,7 @@ def with_progress(items, number, description):
         rich.progress.MofNCompleteColumn(),
         rich.progress.TimeElapsedColumn(),
         rich.progress.TimeRemainingColumn(),
-        console=rich.console.Console(stderr=True),
+        console=console,
         transient=True,
         refresh_per_second=2,
     ) as bar:

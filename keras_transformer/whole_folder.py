@@ -52,6 +52,8 @@ def whole_file(path):
     try:
         yield unfinished
         unfinished.replace(path)
-    except BaseException:
+    except BaseException as error:
         unfinished.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)  # a full disk is reported without a name
         raise

@@ -2,7 +2,7 @@
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -26,8 +26,9 @@ def read_lines(path: Path) -> Iterator[str]:
     number = 0
     try:
         with _open(path) as file:
-            for number, line in enumerate(file, start=1):
-                yield _decode(line, path, number)
+            for line in decode_lines(file, path):
+                number += 1
+                yield line
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(
             f"`{path}` must be a whole gzip file. Received after line {number}: "
@@ -35,11 +36,28 @@ def read_lines(path: Path) -> Iterator[str]:
         ) from error
 
 
+def decode_lines(file: Iterable[bytes], name: object) -> Iterator[str]:
+    """Yields the lines of an open binary file as `read_lines` does.
+
+    Args:
+        file: A binary file, or other lines of bytes.
+        name: What the file is called in errors.
+
+    Yields:
+        The lines without their ends, each as soon as it has been read.
+
+    Raises:
+        ValueError: A line is not UTF-8.
+    """
+    for number, line in enumerate(file, start=1):
+        yield _decode(line, name, number)
+
+
 def _open(path: Path):
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
 
 
-def _decode(line: bytes, path: Path, number: int) -> str:
+def _decode(line: bytes, name: object, number: int) -> str:
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     if number == 1:
         line = line.removeprefix(BYTE_ORDER_MARK)
@@ -47,6 +65,6 @@ def _decode(line: bytes, path: Path, number: int) -> str:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"`{path}` must be UTF-8. Received in line {number}: byte "
+            f"`{name}` must be UTF-8. Received in line {number}: byte "
             f"0x{line[error.start]:02X} at position {error.start} ({error.reason})."
         ) from error

@@ -1,0 +1,68 @@
+"""A translator from its file, with the options of a command."""
+
+import zipfile
+
+from keras_transformer.cli.backend_start import start_backend, without_chatter
+
+
+def load_translator(path, *, beam=None, length_penalty=None, n_best=1, **sizes):
+    """Read a translator, and give it another search or other sizes.
+
+    Args:
+        path: the file.
+        beam: number of beams; its own if `None`.
+        length_penalty: its own if `None`.
+        n_best: number of translations wanted, for which there are enough beams.
+        **sizes: `max_length` and `batch_size`; its own where `None`.
+
+    Raises:
+        ValueError: if the file is not a saved translator, or an option out of range.
+    """
+    if not zipfile.is_zipfile(path):  # before the seconds that TensorFlow takes
+        raise ValueError(
+            "MODEL must be a file that `train` or `Translator.save` wrote. "
+            f"Received: {str(path)!r}."
+        )
+    start_backend()
+    from keras_transformer.translator import Translator
+
+    with without_chatter():  # SentencePiece's
+        translator = Translator.load(path)
+    if (
+        beam is None
+        and length_penalty is None
+        and n_best == 1
+        and not any(sizes.values())
+    ):
+        return translator
+    given = {name: size for name, size in sizes.items() if size is not None}
+    return Translator(
+        translator.model,
+        translator.tokenizer,
+        translator.target_tokenizer,
+        search=search_with(translator.search, beam, length_penalty, n_best),
+        **{
+            "max_length": translator.max_length,
+            "max_source_length": translator.max_source_length,
+            "batch_size": translator.batch_size,
+            **given,
+        },
+    )
+
+
+def search_with(search, beam, length_penalty, n_best=1):
+    """Return a beam search with these options, or the search that is there."""
+    from keras_transformer.decoding import BeamSearch
+
+    changes = {"num_beams": beam, "length_penalty": length_penalty}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    if isinstance(search, BeamSearch):
+        config = {**search.get_config(), **changes}
+    elif changes or n_best > 1:
+        config = {"num_beams": max(4, n_best), **changes}
+    else:
+        return search
+    if beam is None:
+        config["num_beams"] = max(config["num_beams"], n_best)
+    config["n_best"] = min(config.get("n_best", 1), config["num_beams"])
+    return BeamSearch.from_config(config)

@@ -1,0 +1,82 @@
+"""The sentence pairs and the tokenizer of a training run."""
+
+import math
+import re
+
+from keras_transformer.text import corpora, train_tokenizer
+from keras_transformer.text.corpus import Corpus
+from keras_transformer.text.pairs import read_pairs
+from keras_transformer.whole_folder import whole_file
+
+TOKENIZER = "tokenizer.spm"
+VOCABULARY_SIZE = 8000
+PAIRS_FOR_TOKENIZER = 1_000_000
+
+
+def read_corpus(settings):
+    """Read, fetch or generate the pairs that settings name."""
+    if settings.corpus:
+        return _named_corpus(settings.corpus)
+    pairs = (
+        read_pairs(settings.pairs)
+        if settings.pairs
+        else read_pairs(settings.source, settings.target)
+    )
+    if settings.validation_pairs:
+        return Corpus(tuple(pairs), tuple(read_pairs(settings.validation_pairs)))
+    if settings.validation_source:
+        files = settings.validation_source, settings.validation_target
+        return Corpus(tuple(pairs), tuple(read_pairs(*files)))
+    share = settings.held_out
+    return Corpus.from_pairs(pairs, validation=share, test=share)
+
+
+def _named_corpus(name):
+    kind, _, language = name.partition(":")
+    if kind == "tatoeba":
+        return corpora.tatoeba(language or "es")
+    if name != "toy":
+        raise ValueError(
+            "`corpus` must be toy, or tatoeba: and the code of a language. "
+            f"Received: {name}."
+        )
+    return corpora.toy()
+
+
+def write_test(corpus, folder):
+    """Write the pairs that were kept for a test, as two files beside the run."""
+    if not corpus.test:
+        return
+    for side, name in enumerate(("source", "target")):
+        text = "".join(f"{pair[side]}\n" for pair in corpus.test)
+        with whole_file(folder / f"test.{name}") as file:
+            file.write_bytes(text.encode())
+
+
+def tokenizer_of(corpus, vocabulary_size, folder):
+    """Train the tokenizer of a run, or read that of an interrupted one.
+
+    Args:
+        corpus: the `Corpus`.
+        vocabulary_size: number of pieces; `None` for 8,000, or as many as there are.
+        folder: the run's folder.
+    """
+    from keras_hub.tokenizers import SentencePieceTokenizer
+
+    file = folder / TOKENIZER
+    if not file.exists():
+        stride = math.ceil(len(corpus.train) / PAIRS_FOR_TOKENIZER)
+        tokenizer = _trained(corpus.train[::stride], vocabulary_size)
+        with whole_file(file) as unfinished:
+            unfinished.write_bytes(tokenizer.proto)
+    return SentencePieceTokenizer(proto=file.read_bytes())
+
+
+def _trained(pairs, vocabulary_size):
+    try:
+        return train_tokenizer(pairs, vocabulary_size or VOCABULARY_SIZE)
+    except ValueError as error:
+        most = re.search(r"must be at most (\d+) for these sentences", str(error))
+        if vocabulary_size or not most:
+            raise
+        return train_tokenizer(pairs, int(most[1]))

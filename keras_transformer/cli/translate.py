@@ -1,0 +1,125 @@
+"""The command `translate`."""
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from keras_transformer.cli.arguments import (
+    BatchSize,
+    Beam,
+    LengthPenalty,
+    MaxLength,
+    Model,
+)
+from keras_transformer.cli.command import add_command
+from keras_transformer.cli.error_report import STANDARD_OUTPUT, writing_to
+from keras_transformer.cli.input_lines import STANDARD_INPUT, lines_of
+
+EXAMPLES = [
+    "keras-transformer translate model.translator input.txt -o output.txt",
+    "echo 'Where is the station?' | keras-transformer translate model.translator",
+    "keras-transformer translate model.translator input.txt --n-best 3 --json",
+]
+
+
+def translate(
+    model: Model,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Text, a sentence on each line; .gz too. Standard input if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write to a file instead of standard output.",
+            show_default=False,
+        ),
+    ] = None,
+    n_best: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="The best N translations of each line, as line number, score and "
+            "text with tabs between.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Annotated[
+        bool,
+        typer.Option("--json", help="Write an object of JSON for each translation."),
+    ] = False,
+    unbuffered: Annotated[
+        bool,
+        typer.Option(
+            "--unbuffered",
+            help="Answer each line at once, as on a terminal, which is slower.",
+        ),
+    ] = False,
+    beam: Beam = None,
+    length_penalty: LengthPenalty = None,
+    max_length: MaxLength = None,
+    batch_size: BatchSize = None,
+):
+    """Translate text, line for line.
+
+    As many lines come out as go in, in their order; blank ones stay blank. Only LF and
+    CRLF end a line. Memory does not grow with the number of lines. A line that is
+    longer than the model reads has a blank translation, and the exit code is 1.
+    """
+    if file not in (None, STANDARD_INPUT) and not file.is_file():
+        raise ValueError(f"FILE must be an existing file. Received: {str(file)!r}.")
+    from keras_transformer.cli.saved_translator import load_translator
+
+    translator = load_translator(
+        model,
+        beam=beam,
+        length_penalty=length_penalty,
+        n_best=n_best or 1,
+        max_length=max_length,
+        batch_size=batch_size,
+    )
+    translator.search.with_n_best(n_best or 1)  # an error if it has fewer beams
+    typed = file in (None, STANDARD_INPUT) and sys.stdin.isatty()
+    at_once = (typed or unbuffered) and not (n_best or json)
+    with ExitStack() as stack:
+        if output is None:
+            sink, name = sys.stdout.buffer, STANDARD_OUTPUT
+        else:
+            sink, name = stack.enter_context(output.open("wb")), str(output)
+        _write_all(translator, lines_of(file), sink, name, n_best, json, at_once)
+
+
+def _write_all(translator, lines, sink, name, n_best, json, at_once):
+    from keras_transformer.cli import line_translation
+
+    work = line_translation.LineTranslation(translator)
+    if json or n_best:
+        form = line_translation.as_json if json else line_translation.tab_separated
+        pieces = (form(*found) for found in work.hypotheses(lines, n_best or 1))
+    else:
+        texts = work.one_by_one(lines) if at_once else work.texts(lines)
+        pieces = (f"{text}\n" for text in texts)
+    for piece in pieces:
+        with writing_to(name):
+            sink.write(piece.encode())
+            if at_once:
+                sink.flush()
+    with writing_to(name):
+        sink.flush()
+    work.check()
+
+
+def add_to(app):
+    """Add the command to an app."""
+    add_command(app, translate, examples=EXAMPLES)
