@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 # The command line answers `--help` before Keras and its backend are imported, which
-# takes seconds; each command imports what it needs.
-_COMMAND_LINE = Path(sys.argv[0]).stem == "keras-transformer" or (
-    sys.argv[0] == "-m" and "keras_transformer.cli" in sys.orig_argv
+# takes seconds; each command imports what it needs. Everywhere else all is imported at
+# once, since Keras loads a saved model only if its classes are registered.
+_PROGRAM = (getattr(sys, "argv", None) or [""])[0]  # an embedded Python may have none
+_IS_COMMAND_LINE = Path(_PROGRAM).name.removesuffix(".exe") == "keras-transformer" or (
+    _PROGRAM == "-m" and "keras_transformer.cli" in sys.orig_argv
 )
 
-if TYPE_CHECKING or not _COMMAND_LINE:
+if TYPE_CHECKING or not _IS_COMMAND_LINE:
     from keras_transformer.decoding import (
         BeamSearch,
         ContinuationGenerator,
