@@ -31,7 +31,7 @@ def draw_panels(panels, sides, *, vmax, title) -> Figure:
     families, lacking = label_fonts([*written, title])
     lists = [[without(lacking, text) for text in labels] for labels in lists]
     sizes = panel_sizes(len(panels), *lists)
-    figure = NotebookFigure((sizes.width, sizes.height), layout="constrained")
+    figure = NotebookFigure((sizes.width, sizes.height), layout="compressed")
     grid = figure.subplots(sizes.down, sizes.across, squeeze=False).ravel()
     largest = max(float(weights.max()) for _, weights in panels)
     top = largest if vmax is None else vmax

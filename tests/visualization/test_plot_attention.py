@@ -204,6 +204,24 @@ SCRIPTS = {
 }
 
 
+@pytest.mark.parametrize("heads", [1, 4, 5])
+@pytest.mark.parametrize("part", ["encoder", "cross", "decoder"])
+@pytest.mark.parametrize("count", [2, 13])
+def test_no_text_reaches_beyond_the_figure(count, part, heads):
+    source = [f"▁word{number}" for number in range(count)]
+    maps = some_maps(source=source, target=source, heads=heads)
+    figure = plot_attention(maps, part, layer=0)
+    draw(figure)
+    edge = figure.bbox
+    for text in figure.findobj(lambda artist: bool(getattr(artist, "get_text", None))):
+        if text.get_text() and text.get_visible():
+            box = text.get_window_extent()
+            assert edge.x0 <= box.x0, text
+            assert edge.y0 <= box.y0, text
+            assert box.x1 <= edge.x1, text
+            assert box.y1 <= edge.y1, text
+
+
 def test_characters_of_any_script_are_drawn_or_named(recwarn):
     """matplotlib would warn of a character that no font of the label has."""
     words = list(SCRIPTS.values())
