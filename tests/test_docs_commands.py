@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -13,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 SCRIPT = re.compile(r"python(?:3\.11)? (examples/[\w/]+\.py)((?: [^`\n|&]*)?)")
 MODULE = re.compile(r"python(?:3\.11)? -m ([\w.]+)((?: [^`\n|&]*)?)")
+COMMAND = re.compile(r"keras-transformer ([a-z]+)((?: [^`\n|&]*)?)")
 EXTRAS = re.compile(r"\.\[([\w,-]+)\]|[(]?[Ee]xtras? `([\w-]+)`")
 FILE = re.compile(r"`((?:examples|benchmarks|docs|keras_transformer|tests)/[\w./-]+)`")
 
@@ -46,13 +48,43 @@ def test_scripts_and_their_options_exist():
             wrong.append(f"{page}: no {script}")
             continue
         # Options are made in the script, or in a module beside it that it imports.
-        sources = [file, *file.parent.glob("*.py")]
-        sources = "".join(source.read_text(encoding="utf-8") for source in sources)
+        sources = file.read_text(encoding="utf-8")
+        for module in re.findall(r"^from (\w+) import", sources, re.M):
+            beside = file.with_name(f"{module}.py")
+            if beside.is_file():
+                sources += beside.read_text(encoding="utf-8")
         wrong += [
             f"{page}: {script} has no {option}"
             for option in options_of(arguments)
             if f'"{option}"' not in sources
         ]
+    assert wrong == []
+
+
+def test_commands_of_the_command_line_and_their_options_exist():
+    typer = pytest.importorskip("typer")
+    from keras_transformer.cli.commands import app
+
+    known = {
+        name: {option for parameter in command.params for option in parameter.opts}
+        for name, command in typer.main.get_command(app).commands.items()
+    }
+    examples = [
+        ("--help", example)
+        for module in sys.modules.values()
+        if getattr(module, "__name__", "").startswith("keras_transformer.cli.")
+        for example in getattr(module, "EXAMPLES", [])
+    ]
+    calls = [(page, name, rest) for page, name, rest in found(COMMAND)]
+    calls += [(page, *COMMAND.search(text).groups()) for page, text in examples]
+    assert len(examples) >= len(known)
+    assert {name for _, name, _ in calls} == set(known)
+    wrong = [
+        f"{page}: {name} has no {option}"
+        for page, name, rest in calls
+        for option in options_of(rest)
+        if option not in known[name] | {"--help"}
+    ]
     assert wrong == []
 
 
@@ -100,6 +132,15 @@ def test_each_example_is_in_the_table():
     ]
     assert len(runnable) > 10
     assert [script for script in runnable if f"python {script}" not in table] == []
+
+
+def test_each_row_of_the_table_has_a_time():
+    table = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+    times = re.findall(r"^\| `[^|]+ \| ([^|]*) \|", table, re.M)
+    assert len(times) > 15
+    known = r"(about )?(\d+|a few|some|well below a) (minute|second)s?\b.*"
+    known += "|seconds|by your data|until stopped|not measured"
+    assert [time for time in times if not re.fullmatch(known, time)] == []
 
 
 def test_times_of_experiments_are_those_of_their_results():

@@ -9,6 +9,7 @@ import typer
 from keras_transformer.cli.arguments import Model
 from keras_transformer.cli.command import add_command
 from keras_transformer.cli.error_report import print_line
+from keras_transformer.whole_folder import whole_file
 
 EXAMPLES = [
     "keras-transformer attention model.translator 'A dog runs.' -o attention.html",
@@ -76,14 +77,15 @@ def write_maps(maps, output, part, layer, head):
     """Write attention maps as what the file's ending says."""
     from keras_transformer import visualization
 
-    if output.suffix == ".html":
-        output.write_text(visualization.attention_html(maps), encoding="utf-8")
-    elif output.suffix == ".json":
-        data = visualization.attention_data(maps)
-        output.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
-    else:
-        figure = visualization.plot_attention(maps, part, layer=layer, head=head)
-        figure.savefig(output, bbox_inches="tight", dpi=150)
+    with whole_file(output) as file:
+        if output.suffix == ".html":
+            file.write_text(visualization.attention_html(maps), encoding="utf-8")
+        elif output.suffix == ".json":
+            data = visualization.attention_data(maps)
+            file.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
+        else:
+            figure = visualization.plot_attention(maps, part, layer=layer, head=head)
+            figure.savefig(file, dpi=150)
 
 
 def _check(output, part, layer, head):

@@ -19,15 +19,18 @@ from keras_transformer.cli import (
     train,
     translate,
 )
-from keras_transformer.cli.error_report import report
+from keras_transformer.cli.error_report import one_line, report
 
 
 class OneLine(logging.Formatter):
     """A record as `Warning: ...`."""
 
     def format(self, record):
-        """Return the line."""
-        return f"{record.levelname.capitalize()}: {record.getMessage()}"
+        """Return the line, and below it the traceback of an error that is logged."""
+        line = f"{record.levelname.capitalize()}: {record.getMessage()}"
+        if record.exc_info:
+            line += f"\n{self.formatException(record.exc_info)}"
+        return line
 
 
 app = typer.Typer(
@@ -98,9 +101,13 @@ def _report_wrong_use(error):
     return error.exit_code
 
 
+def _write_warning(message, *_, **__):
+    sys.stderr.write(f"Warning: {one_line(message)}\n")
+
+
 @contextmanager
 def _own_log():
-    """Write the library's warnings as lines to standard error, and no others."""
+    """Write what the library logs and warns of as lines to standard error."""
     logger = logging.getLogger("keras_transformer")
     handler = logging.StreamHandler()
     handler.setFormatter(OneLine())
@@ -110,6 +117,8 @@ def _own_log():
         with warnings.catch_warnings():
             if not sys.warnoptions:
                 warnings.simplefilter("ignore")
+                warnings.filterwarnings("always", module="keras_transformer")
+                warnings.showwarning = _write_warning
             yield
     finally:
         logger.removeHandler(handler)

@@ -1,6 +1,7 @@
 """The command `evaluate`."""
 
 import json as json_format
+import logging
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,8 @@ from keras_transformer.cli.backend_start import start_backend
 from keras_transformer.cli.command import add_command
 from keras_transformer.cli.error_report import print_line
 from keras_transformer.cli.input_lines import lines_of
+
+logger = logging.getLogger(__name__)
 
 EXAMPLES = [
     "keras-transformer evaluate model.translator --pairs test.tsv",
@@ -116,7 +119,10 @@ def _held_out(pairs, source, references):
     if pairs is not None:
         from keras_transformer.text.pairs import read_pairs
 
-        read = list(read_pairs(pairs))
+        reader = read_pairs(pairs)
+        read = list(reader)
+        if reader.dropped:
+            logger.warning("%d pairs with a blank side are left out.", reader.dropped)
         return [one for one, _ in read], [[other] for _, other in read]
     sources = list(lines_of(source))
     sides = [list(lines_of(file)) for file in references]

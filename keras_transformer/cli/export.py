@@ -92,9 +92,10 @@ def export(
         model,
         beam=beam,
         length_penalty=length_penalty,
-        n_best=n_best or 1,
         max_length=max_length,
     )
+    if n_best:
+        translator.search.with_n_best(n_best)  # an error if it has fewer beams
     if quantize is not None and form != Format.CTRANSLATE2:
         translator.model.quantize(quantize)
     if form == Format.SAVED_MODEL:

@@ -37,10 +37,13 @@ class LineTranslation:
             (text,) = self._checked([line], number)
             yield one_line(self.translator(text))
 
-    def hypotheses(self, lines, n):
-        """Yield a line's number and its `n` best hypotheses, for each line."""
-        checked, number = self._short_enough(lines), 0
-        while window := list(itertools.islice(checked, WINDOW)):
+    def hypotheses(self, lines, n, *, at_once=False):
+        """Yield a line's number and its `n` best hypotheses, for each line.
+
+        With `at_once`, of each line before the next one is read.
+        """
+        checked, number = self._short_enough(lines, 1 if at_once else CHUNK), 0
+        while window := list(itertools.islice(checked, 1 if at_once else WINDOW)):
             for found in self.translator.n_best(window, n):
                 number += 1
                 yield number, found
@@ -56,9 +59,9 @@ class LineTranslation:
                 f"translation: {shown}" + (f" and {more} more." if more else ".")
             )
 
-    def _short_enough(self, lines):
+    def _short_enough(self, lines, size=CHUNK):
         lines, first = iter(lines), 1
-        while chunk := list(itertools.islice(lines, CHUNK)):
+        while chunk := list(itertools.islice(lines, size)):
             yield from self._checked(chunk, first)
             first += len(chunk)
 

@@ -10,6 +10,8 @@ from keras_transformer.cli.train_settings import FREE, TrainSettings
 from keras_transformer.whole_folder import whole_file
 
 SETTINGS = "run.yaml"
+TOKENIZER = "tokenizer.spm"
+BACKUP = "backup"
 HEAD = """\
 # Written by keras-transformer {version}. To go on with this run or to repeat it:
 #   keras-transformer train --config {file}
@@ -46,6 +48,9 @@ def read_settings(file):
 def claim(settings):
     """Write the settings into the folder of a run, unless it has another run.
 
+    Where nothing has been trained yet, other settings take the place of the first, and
+    the tokenizer is made anew.
+
     Args:
         settings: the resolved `TrainSettings`.
 
@@ -54,7 +59,11 @@ def claim(settings):
     """
     file = settings.output / SETTINGS
     if file.exists():
-        _check_same(read_settings(file), settings)
+        before = read_settings(file)
+        if (settings.output / BACKUP).exists():
+            _check_same(before, settings)
+        elif before != as_plain(settings):
+            (settings.output / TOKENIZER).unlink(missing_ok=True)
     elif settings.output.exists() and any(
         not path.name.startswith(".unfinished.") for path in settings.output.iterdir()
     ):

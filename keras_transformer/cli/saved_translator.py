@@ -58,6 +58,11 @@ def search_with(search, beam, length_penalty, n_best=1):
     changes = {name: value for name, value in changes.items() if value is not None}
     if isinstance(search, BeamSearch):
         config = {**search.get_config(), **changes}
+    elif beam is None and length_penalty is not None:
+        raise ValueError(
+            "--length-penalty is for beam search: give --beam too. Received: a "
+            f"translator with {type(search).__name__}."
+        )
     elif changes or n_best > 1:
         config = {"num_beams": max(4, n_best), **changes}
     else:

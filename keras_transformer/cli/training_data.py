@@ -1,14 +1,15 @@
 """The sentence pairs and the tokenizer of a training run."""
 
+import dataclasses
 import math
 import re
 
+from keras_transformer.cli.run_folder import TOKENIZER
 from keras_transformer.text import corpora, train_tokenizer
 from keras_transformer.text.corpus import Corpus
 from keras_transformer.text.pairs import read_pairs
 from keras_transformer.whole_folder import whole_file
 
-TOKENIZER = "tokenizer.spm"
 VOCABULARY_SIZE = 8000
 PAIRS_FOR_TOKENIZER = 1_000_000
 
@@ -22,13 +23,17 @@ def read_corpus(settings):
         if settings.pairs
         else read_pairs(settings.source, settings.target)
     )
-    if settings.validation_pairs:
-        return Corpus(tuple(pairs), tuple(read_pairs(settings.validation_pairs)))
-    if settings.validation_source:
-        files = settings.validation_source, settings.validation_target
-        return Corpus(tuple(pairs), tuple(read_pairs(*files)))
+    if settings.validation_pairs or settings.validation_source:
+        held = (
+            read_pairs(settings.validation_pairs)
+            if settings.validation_pairs
+            else read_pairs(settings.validation_source, settings.validation_target)
+        )
+        corpus = Corpus(tuple(pairs), tuple(held))
+        return dataclasses.replace(corpus, blank=pairs.dropped + held.dropped)
     share = settings.held_out
-    return Corpus.from_pairs(pairs, validation=share, test=share)
+    corpus = Corpus.from_pairs(pairs, validation=share, test=share)
+    return dataclasses.replace(corpus, blank=corpus.blank + pairs.dropped)
 
 
 def _named_corpus(name):
@@ -41,6 +46,13 @@ def _named_corpus(name):
             f"Received: {name}."
         )
     return corpora.toy()
+
+
+def left_out_in_words(corpus):
+    """Say how many pairs were left out as blank or as duplicates, if any were."""
+    counts = {"with a blank side": corpus.blank, "duplicates": corpus.duplicates}
+    words = [f"{count:,} {kind}" for kind, count in counts.items() if count]
+    return f"\nLeft out    {', '.join(words)}" if words else ""
 
 
 def write_test(corpus, folder):

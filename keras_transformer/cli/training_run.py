@@ -7,6 +7,7 @@ import keras
 
 from keras_transformer.cli import training_data
 from keras_transformer.cli.device import backend_in_words, device_in_words
+from keras_transformer.cli.run_folder import BACKUP
 from keras_transformer.cli.run_log import RunLog
 from keras_transformer.cli.training_model import compile_model, make_model
 from keras_transformer.decoding import BeamSearch, GreedySearch
@@ -19,7 +20,6 @@ from keras_transformer.training import (
 from keras_transformer.translator import Translator
 
 TRANSLATOR = "model.translator"
-BACKUP = "backup"
 POLICIES = {"bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 
 
@@ -46,6 +46,7 @@ class TrainingRun:
         self.tokenizer = training_data.tokenizer_of(
             corpus, settings.vocabulary_size, settings.output
         )
+        self.left_out = training_data.left_out_in_words(corpus)
         self.data = TranslationData(
             corpus,
             self.tokenizer,
@@ -154,7 +155,7 @@ class TrainingRun:
             f"Backend     {self.log.details['backend']}, {settings.precision}\n"
             f"Data        {data.description['pairs']:,} pairs in {self.batches:,} "
             f"batches, {data.padding_share:.0%} padding; "
-            f"{int(held):,} batches to validate on\n"
+            f"{int(held):,} batches to validate on{self.left_out}\n"
             f"Model       {settings.num_layers} + {settings.num_layers} layers of "
             f"width {settings.hidden_dim}, {settings.num_heads} heads, "
             f"{model.vocabulary_size:,} pieces; {model.count_params():,} parameters\n"

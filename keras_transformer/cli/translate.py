@@ -79,6 +79,8 @@ def translate(
     """
     if file not in (None, STANDARD_INPUT) and not file.is_file():
         raise ValueError(f"FILE must be an existing file. Received: {str(file)!r}.")
+    if file and output and output.exists() and file.exists() and output.samefile(file):
+        raise ValueError(f"--output must be another file than FILE. Received: {file}.")
     from keras_transformer.cli.saved_translator import load_translator
 
     translator = load_translator(
@@ -90,8 +92,7 @@ def translate(
         batch_size=batch_size,
     )
     translator.search.with_n_best(n_best or 1)  # an error if it has fewer beams
-    typed = file in (None, STANDARD_INPUT) and sys.stdin.isatty()
-    at_once = (typed or unbuffered) and not (n_best or json)
+    at_once = unbuffered or (file in (None, STANDARD_INPUT) and sys.stdin.isatty())
     with ExitStack() as stack:
         if output is None:
             sink, name = sys.stdout.buffer, STANDARD_OUTPUT
@@ -106,7 +107,8 @@ def _write_all(translator, lines, sink, name, n_best, json, at_once):
     work = line_translation.LineTranslation(translator)
     if json or n_best:
         form = line_translation.as_json if json else line_translation.tab_separated
-        pieces = (form(*found) for found in work.hypotheses(lines, n_best or 1))
+        hypotheses = work.hypotheses(lines, n_best or 1, at_once=at_once)
+        pieces = (form(*found) for found in hypotheses)
     else:
         texts = work.one_by_one(lines) if at_once else work.texts(lines)
         pieces = (f"{text}\n" for text in texts)

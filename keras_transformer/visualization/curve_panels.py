@@ -39,7 +39,8 @@ def draw_curves(curves, title) -> Figure:
         axes.grid(alpha=0.3)
         for curve in members:
             _draw(axes, curve)
-        if len(members) > 1 or members[0].name != quantity:
+        lost = any(not math.isfinite(one) for curve in members for one in curve.values)
+        if len(members) > 1 or members[0].name != quantity or lost:
             axes.legend(fontsize="small")
     for unused in grid[len(panels) :]:
         unused.remove()

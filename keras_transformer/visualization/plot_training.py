@@ -15,7 +15,7 @@ def plot_training(history, *, title=None):
 
     Args:
         history: what `fit` returns, its `history`, a list of a dictionary for each
-            epoch, or the path of a `log.json` that `examples/train_recipe.py` writes.
+            epoch, or the path of a `log.json` that `keras-transformer train` writes.
         title: heading of the figure.
 
     Returns:

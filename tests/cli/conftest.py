@@ -21,9 +21,13 @@ def quick_searches():
 
 @pytest.fixture(scope="module", autouse=True)
 def translators_that_are_loaded_once():
-    """A file is read, and its search compiled, once for each module."""
+    """A file is read, and its search compiled, once for each module and content."""
+    load = Translator.load
+    loaded = functools.cache(lambda path, changed: load(path))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Translator, "load", functools.cache(Translator.load))
+        patch.setattr(
+            Translator, "load", lambda path: loaded(path, path.stat().st_mtime_ns)
+        )
         yield
 
 

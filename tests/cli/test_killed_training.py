@@ -3,6 +3,7 @@
 import os
 import random
 import time
+from zipfile import BadZipFile
 
 import numpy as np
 import pytest
@@ -30,38 +31,48 @@ def trainer(folder, pairs):
     return process
 
 
-def killed_trainer(folder, pairs, delay):
+def kill_after(folder, pairs, step, delay):
+    """Start training, and kill it a moment after the checkpoint of a step or later."""
     process = trainer(folder, pairs)
+    while position(folder) < step and process.poll() is None:
+        time.sleep(0.001)
     time.sleep(delay)
     process.kill()
     process.communicate()
-    return process.returncode
+    return process.returncode != 0
+
+
+def position(folder):
+    """Steps done at the last checkpoint."""
+    file = folder / "backup" / "backup.npz"
+    try:
+        return read_arrays(file)[1]["position"] if file.exists() else 0
+    except (OSError, BadZipFile):  # is being replaced
+        return 0
 
 
 def finished(folder, pairs):
-    """Train to the end; return the weights, the checkpoint and the seconds it took."""
-    process, begin = trainer(folder, pairs), time.perf_counter()
+    """Train to the end; return the weights and the checkpoint."""
+    process = trainer(folder, pairs)
     _, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors.decode()
-    seconds = time.perf_counter() - begin
     weights = Translator.load(folder / "model.translator").model.get_weights()
-    return weights, read_arrays(folder / "backup" / "backup.npz"), seconds
+    return weights, read_arrays(folder / "backup" / "backup.npz")
 
 
 def test_a_run_that_is_killed_at_random_moments(tmp_path):
     pairs = write_pairs(tmp_path / "pairs.tsv")
-    expected, (expected_arrays, expected_place), seconds = finished(
-        tmp_path / "whole", pairs
-    )
-    chance, interrupted, places = random.Random(4), 0, []
-    backup = tmp_path / "killed" / "backup" / "backup.npz"
-    for _ in range(KILLS):
-        delay = chance.uniform(0, 0.4 * seconds)
-        interrupted += killed_trainer(tmp_path / "killed", pairs, delay) != 0
-        places.append(read_arrays(backup)[1]["position"] if backup.exists() else 0)
-    weights, (arrays, place), _ = finished(tmp_path / "killed", pairs)
-    print(f"{interrupted} of {KILLS} killed, after steps {places}")  # noqa: T201
-    assert interrupted
+    expected, (expected_arrays, expected_place) = finished(tmp_path / "whole", pairs)
+    chance, killed, places = random.Random(4), 0, []
+    most = 0.9 * expected_place["position"]
+    for step in sorted(chance.uniform(0, most) for _ in range(KILLS)):
+        delay = chance.uniform(0, 0.05)
+        killed += kill_after(tmp_path / "killed", pairs, step, delay)
+        places.append(position(tmp_path / "killed"))
+    weights, (arrays, place) = finished(tmp_path / "killed", pairs)
+    print(f"{killed} of {KILLS} killed, after steps {places}")  # noqa: T201
+    assert killed
+    assert places[-1] > 0  # it went on from a checkpoint
     assert place == expected_place
     assert arrays.keys() == expected_arrays.keys()
     for name, array in arrays.items():

@@ -111,6 +111,7 @@ def test_settings_are_checked(given, words):
 def test_another_run_in_the_folder_is_refused(tmp_path):
     settings = TrainSettings(corpus="toy", output=tmp_path / "run").resolved()
     claim(settings)
+    (settings.output / "backup").mkdir()  # training has begun
     other = dataclasses.replace(settings, learning_rate=0.5)
     with pytest.raises(
         ValueError, match=r"a run with `learning_rate` 0.003. Received: 0.5. Give"

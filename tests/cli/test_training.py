@@ -178,6 +178,32 @@ def test_parallel_files_and_validation_files(call, pairs, tmp_path):
     assert not (tmp_path / "run" / "test.source").exists()
 
 
+def test_settings_that_fail_at_once_can_be_corrected(call, pairs, tmp_path):
+    given = ("--pairs", pairs, *SMALL, "--steps=1", "-o", tmp_path / "run")
+    code, _, errors = call("train", *given, "--num-heads=3")
+    assert code == 2
+    assert "num_heads" in errors
+    code, _, errors = call("train", *given, "--vocabulary-size=390")
+    assert code == 0
+    assert "390 pieces" in errors
+    code, _, errors = call("train", *given)
+    assert code == 2
+    assert "a run with `vocabulary_size` 390. Received: 380" in errors
+
+
+def test_pairs_that_are_left_out_are_counted(call, pairs, tmp_path):
+    file = tmp_path / "more.tsv"
+    lines = pairs.read_text().splitlines(keepends=True)
+    file.write_text("".join([*lines, lines[0], "no target\t\n", "\t\n"]))
+    given = ("--pairs", file, *SMALL, "--steps=1")
+    code, _, errors = call("train", *given, "-o", tmp_path / "run")
+    assert code == 0
+    assert "Left out    2 with a blank side, 1 duplicates\n" in errors
+    validation = ("--validation-pairs", file, "-o", tmp_path / "validated")
+    _, _, errors = call("train", *given, *validation)
+    assert "Left out    4 with a blank side\n" in errors
+
+
 def test_a_vocabulary_that_is_not_given_is_as_large_as_the_text_allows(tmp_path):
     class Corpus:
         train = (("a dog sees a dog", "two dogs"),)

@@ -113,10 +113,28 @@ def test_each_line_is_answered_before_the_next_one_is_read():
     assert list(answers) == ["", ""]
 
 
+def test_the_best_few_are_given_before_the_next_line_is_read():
+    class Best(Upper):
+        def n_best(self, texts, n):
+            return [[text] * n for text in texts]
+
+    read = []
+    lines = (read.append(line) or line for line in ("one", "two"))
+    answers = LineTranslation(Best()).hypotheses(lines, 2, at_once=True)
+    assert (next(answers), read) == ((1, ["one", "one"]), ["one"])
+    assert (next(answers), read) == ((2, ["two", "two"]), ["one", "two"])
+
+
 def test_unbuffered_gives_the_same(call, model_file):
     given = "\n".join(LINES).encode()
     expected = call("translate", model_file, given=given)
     assert call("translate", model_file, "--unbuffered", given=given) == expected
+    best = ("translate", model_file, "--n-best=2", "--json")
+    answers = [call(*best, *option, given=given) for option in ([], ["--unbuffered"])]
+    rows = [[json.loads(row) for row in out.splitlines()] for _, out, _ in answers]
+    for one, other in zip(*rows, strict=True):
+        assert one.pop("score") == pytest.approx(other.pop("score"), abs=1e-4)
+        assert one == other
 
 
 def test_a_translation_is_one_line():
@@ -171,6 +189,17 @@ def test_beams_are_as_many_as_translations_are_wanted():
     sampling = Sampling(temperature=0.5, seed=1)
     assert search_with(sampling, None, None) is sampling
     assert isinstance(search_with(sampling, None, None, n_best=6), BeamSearch)
+    with pytest.raises(ValueError, match=r"give --beam too\. Received: .* Sampling"):
+        search_with(sampling, None, 0.5)
+
+
+def test_a_file_is_not_translated_into_itself(call, model_file, tmp_path):
+    file = tmp_path / "in.txt"
+    file.write_text("a dog\n")
+    code, _, errors = call("translate", model_file, file, "-o", file)
+    assert code == 2
+    assert "--output must be another file" in errors
+    assert file.read_text() == "a dog\n"
 
 
 def test_wrong_use(call, model_file, tmp_path):

@@ -12,7 +12,6 @@ import pytest
 import uvicorn
 
 from keras_transformer.demo import demo_app, serve_demo
-from keras_transformer.demo.__main__ import main
 from keras_transformer.demo.server import is_loopback
 from tests.demo.scripted_translator import ScriptedTranslator
 
@@ -172,30 +171,6 @@ def test_importing_the_demo_needs_no_extra(monkeypatch):
     import keras_transformer.demo
 
     assert keras_transformer.demo.__all__ == ["demo_app", "serve_demo"]
-
-
-def test_the_command_serves(saved, served, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["demo", str(saved), "--port", "0"])
-    assert main() == 0
-    ((_, (address, port)),) = served
-    assert address == "127.0.0.1"
-    assert f"http://127.0.0.1:{port}" in capsys.readouterr().out
-
-
-def test_the_command_reports_a_taken_port(saved, taken_port, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["demo", str(saved), "--port", str(taken_port)])
-    assert main() == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[-1].startswith(f"Cannot listen at port {taken_port}")
-
-
-def test_the_command_reports_a_missing_file(tmp_path, monkeypatch, capsys):
-    path = str(tmp_path / "none.translator")
-    monkeypatch.setattr(sys, "argv", ["demo", path])
-    assert main() == 2
-    error = capsys.readouterr().err
-    assert path in error
-    assert error.count("\n") == 1
 
 
 def test_a_real_server_answers_over_a_socket_and_is_bounded(translator):

@@ -106,3 +106,9 @@ def test_an_empty_history_is_refused(history):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no\.json"):
         plot_training(tmp_path / "no.json")
+
+
+def test_numbers_that_are_lost_are_told_of_a_lone_curve_too():
+    figure = plot_training({"loss": [4.0, math.nan, 2.0]})
+    (text,) = figure.axes[0].get_legend().get_texts()
+    assert text.get_text() == "training (1 of 3 are no finite numbers)"
