@@ -3,29 +3,25 @@
 import contextlib
 import socket
 import threading
-from pathlib import Path
 
 import pytest
 import uvicorn
 
 from keras_transformer import RecurrentSeq2Seq, Translator
 from keras_transformer.demo import demo_app
+from keras_transformer.demo.worker import Worker
 from tests.backends import searches_without_xla
+from tests.browser import chromium, needs_chromium, set_screen
 from tests.demo.scripted_translator import ScriptedTranslator
 from tests.translators import VOCABULARY_SIZE, toy_tokenizer
 
-webdriver = pytest.importorskip("selenium.webdriver")
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
+pytest.importorskip("selenium.webdriver")
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
-CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
-pytestmark = [
-    pytest.mark.tensorflow_only,
-    pytest.mark.skipif(
-        not (CHROMIUM.exists() and DRIVER.exists()), reason="needs Chromium"
-    ),
-]
+pytestmark = [pytest.mark.tensorflow_only, needs_chromium]
 ARABIC = "الرجل الذي يرتدي قبعة"
 
 
@@ -67,15 +63,8 @@ def address(translator):
 
 @pytest.fixture(scope="module")
 def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(CHROMIUM)
-    for flag in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(str(DRIVER))
-    driver = webdriver.Chrome(options=options, service=service)
-    yield driver
-    driver.quit()
+    with chromium() as driver:
+        yield driver
 
 
 class Page:
@@ -122,12 +111,7 @@ class Page:
         self.focused().send_keys(*keys)
 
     def screen(self, width, dark=False):
-        call = self.browser.execute_cdp_cmd
-        size = {"width": width, "height": 800, "deviceScaleFactor": 1}
-        metrics = {**size, "mobile": width < 500}
-        call("Emulation.setDeviceMetricsOverride", metrics)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        call("Emulation.setEmulatedMedia", {"features": [scheme]})
+        set_screen(self.browser, width=width, dark=dark)
 
     def complaints(self):
         """What the browser's console says, refused requests apart."""
@@ -193,7 +177,7 @@ def test_pointing_at_a_word_shows_where_it_looks(page):
     page.until_attention()
     queries = page.all(".attention-line")[0].find_elements(By.TAG_NAME, "button")
     word = queries[2].find_element(By.CLASS_NAME, "attention-token").text
-    webdriver.ActionChains(page.browser).move_to_element(queries[2]).perform()
+    ActionChains(page.browser).move_to_element(queries[2]).perform()
     (said,) = page.all(".attention-said")
     page.wait(lambda: f"\u201c{word}\u201d looks at" in said.text)
     looked_at = page.all(".attention-side:nth-child(2) .attention-word")
@@ -305,7 +289,21 @@ def test_an_error_of_a_line_is_shown_beside_the_others(page):
     assert not page.part("line").is_displayed()
 
 
-def test_the_last_text_wins(page, translator):
+@pytest.fixture
+def waiting(monkeypatch):
+    """The text of each question for the translator, with its future."""
+    found, submit = [], Worker.submit
+
+    def noted(worker, function, *arguments):
+        future = submit(worker, function, *arguments)
+        found.append((arguments[0], future))
+        return future
+
+    monkeypatch.setattr(Worker, "submit", noted)
+    return found
+
+
+def test_the_last_text_wins(page, translator, waiting):
     translator.begun.clear()
     translator.go.clear()
     page.translate("wait")
@@ -314,10 +312,10 @@ def test_the_last_text_wins(page, translator):
     assert page.part("status").get_attribute("role") == "status"
     assert page.part("translation").get_attribute("aria-busy") == "true"
     page.translate("dropped")
+    page.wait(lambda: "dropped" in dict(waiting))
     page.translate("last")
-    # The server hears of those who leave before it goes on with who waits.
-    page.wait(lambda: page.text("count") == "4 / 200 characters")
-    threading.Event().wait(1)
+    page.wait(lambda: dict(waiting)["dropped"].cancelled())
+    assert page.text("count") == "4 / 200 characters"
     assert page.text("status") == "Translating\u2026"
     assert page.text("error") == ""
     translator.go.set()

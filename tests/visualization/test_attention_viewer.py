@@ -1,7 +1,6 @@
 """The viewer in a real browser: choosing, pointing, keys, escaping, widths, colours."""
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,18 +8,13 @@ import pytest
 
 import keras_transformer.visualization as package
 from keras_transformer.visualization import attention_data, attention_html
+from tests.browser import chromium, needs_chromium, set_screen
 from tests.visualization.some_maps import some_maps
 
-pytestmark = pytest.mark.tensorflow_only
-selenium = pytest.importorskip("selenium")
-BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-if not (BROWSER and DRIVER):
-    pytest.skip("needs chromium and chromedriver", allow_module_level=True)
-
-from selenium import webdriver  # noqa: E402
-from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
+pytest.importorskip("selenium.webdriver")
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 NASTY = [
     "</script><img src=x onerror='window.broken=1'>",
@@ -29,19 +23,14 @@ NASTY = [
     "javascript:alert(1)",
     "a" * 200,
 ]
+pytestmark = [pytest.mark.tensorflow_only, needs_chromium]
 ARABIC = ["▁أين", "▁ال", "محطة", "؟"]
 
 
 @pytest.fixture(scope="module")
 def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+    with chromium() as driver:
+        yield driver
 
 
 class Page:
@@ -52,12 +41,7 @@ class Page:
 
     def open(self, maps, *, width=1280, dark=False, title=None):
         self.path.write_text(attention_html(maps, title=title), encoding="utf-8")
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        send = self.browser.execute_cdp_cmd
-        send("Emulation.setEmulatedMedia", {"features": [scheme]})
-        screen = {"width": width, "height": 900, "deviceScaleFactor": 1}
-        screen["mobile"] = width < 500
-        send("Emulation.setDeviceMetricsOverride", screen)
+        set_screen(self.browser, width=width, height=900, dark=dark)
         self.browser.get(self.path.as_uri())
         return self
 
