@@ -22,7 +22,7 @@ from keras_transformer.text.encoded_pairs import decode_texts
 from keras_transformer.text.sentence_batches import check_sentences
 from keras_transformer.text.special_ids import SpecialIds
 from keras_transformer.training import corpus_scores
-from keras_transformer.training.corpus_scores import check_references
+from keras_transformer.training.corpus_scores import check_references, check_tokenize
 
 logger = logging.getLogger(__name__)
 
@@ -244,6 +244,7 @@ class Translator:
         else:
             sources = check_sentences("pairs", pairs)
         check_references(sources, references)  # before the long work
+        check_tokenize(tokenize)
         return corpus_scores(
             self(sources), references, tokenize=tokenize, lowercase=lowercase
         )

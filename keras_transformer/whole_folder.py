@@ -54,6 +54,6 @@ def whole_file(path):
         unfinished.replace(path)
     except BaseException as error:
         unfinished.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is None:
+        if isinstance(error, OSError) and error.errno and error.filename is None:
             error.filename = str(path)  # a full disk is reported without a name
         raise

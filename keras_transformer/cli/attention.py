@@ -101,10 +101,12 @@ def _check(output, part, layer, head):
         )
     if part not in PARTS:
         raise ValueError(f"--part must be one of {PARTS}. Received: {part!r}.")
+    if head is not None and layer is None:
+        raise ValueError(f"--head needs a --layer. Received: --head {head}.")
     given = part != "cross" or layer is not None or head is not None
     if given and output.suffix not in PICTURES:
         raise ValueError(
-            "--part, --layer and --head are for pictures. "
+            f"--part, --layer and --head are for pictures, {', '.join(PICTURES)}. "
             f"Received: --output {str(output)!r}."
         )
 

@@ -1,6 +1,6 @@
 """The command `demo`."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -8,7 +8,10 @@ from keras_transformer.cli.arguments import Beam, LengthPenalty, MaxLength, Mode
 from keras_transformer.cli.backend_start import start_backend
 from keras_transformer.cli.command import add_command
 
-EXAMPLES = ["keras-transformer demo model.translator --open"]
+EXAMPLES = [
+    "keras-transformer demo model.translator --open",
+    "keras-transformer demo model.translator --title 'To Spanish' --example 'A dog.'",
+]
 
 
 def demo(
@@ -23,6 +26,19 @@ def demo(
     port: Annotated[
         int, typer.Option(min=0, max=65535, metavar="N", help="Port to listen at.")
     ] = 7860,
+    title: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Heading of the page.", show_default=False),
+    ] = None,
+    example: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="A sentence to choose on the page; again for further ones. English "
+            "ones if not given.",
+            show_default=False,
+        ),
+    ] = None,
     open_page: Annotated[
         bool, typer.Option("--open", help="Open the page in the browser.")
     ] = False,
@@ -38,7 +54,15 @@ def demo(
     translator = load_translator(
         model, beam=beam, length_penalty=length_penalty, max_length=max_length
     )
-    serve_demo(translator, host=host, port=port, open_browser=open_page)
+    examples: dict[str, Any] = {"examples": example} if example else {}
+    serve_demo(
+        translator,
+        host=host,
+        port=port,
+        title=title,
+        open_browser=open_page,
+        **examples,
+    )
 
 
 def add_to(app):

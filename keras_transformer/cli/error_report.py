@@ -83,7 +83,7 @@ def writing_to(name):
     try:
         yield
     except OSError as error:
-        if error.filename is None:
+        if error.errno and error.filename is None:
             error.filename = name
         raise
 

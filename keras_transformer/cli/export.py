@@ -1,5 +1,6 @@
 """The command `export`."""
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -81,10 +82,19 @@ def export(
             "--n-best and --attention are for --format saved-model. "
             f"Received: --format {form.value}."
         )
-    if form in (Format.ONNX, Format.LITERT) and (beam or length_penalty is not None):
+    if form != Format.SAVED_MODEL and (beam or length_penalty is not None):
         raise ValueError(
-            "--beam and --length-penalty are for formats with a search. "
+            "--beam and --length-penalty are for --format saved-model, which holds a "
+            f"search. Received: --format {form.value}."
+        )
+    if form == Format.CTRANSLATE2 and max_length:
+        raise ValueError(
+            "--max-length is for formats that hold a limit. "
             f"Received: --format {form.value}."
+        )
+    if quantize not in (None, "int8") and form != Format.CTRANSLATE2:
+        raise ValueError(
+            f"--quantize must be int8 for --format {form.value}. Received: {quantize}."
         )
     from keras_transformer.cli.saved_translator import load_translator
 
@@ -118,7 +128,8 @@ def _write_parts(form, folder, translator):
 def next_version(folder):
     """Return the folder of the next version for a model server."""
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-    return folder / str(max([int(n) for n in names if n.isdigit()], default=0) + 1)
+    versions = [int(name) for name in names if re.fullmatch("[0-9]+", name)]
+    return folder / str(max(versions, default=0) + 1)
 
 
 def add_to(app):

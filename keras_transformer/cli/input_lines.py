@@ -20,5 +20,7 @@ def lines_of(path):
     from keras_transformer.text.lines import decode_lines, read_lines
 
     if path is None or path == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise ValueError("Standard input must be open. Received: a closed one.")
         return decode_lines(iter(sys.stdin.buffer.readline, b""), "standard input")
     return read_lines(path)

@@ -1,6 +1,9 @@
 """The folder of a training run, and the settings in it."""
 
 import dataclasses
+import fcntl
+import os
+from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
@@ -43,6 +46,27 @@ def read_settings(file):
             f"{', '.join(unknown)}. Settings are {', '.join(names)}."
         )
     return found
+
+
+@contextmanager
+def held(folder):
+    """Keep other processes from training in a folder.
+
+    Raises:
+        ValueError: if one does already.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise ValueError(
+            f"`output` must be a folder in which no other process trains. "
+            f"Received: {folder}."
+        ) from error
+    else:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def claim(settings):

@@ -1,6 +1,7 @@
 """The curves of a training run, in a file."""
 
 import json
+import math
 import time
 
 import keras
@@ -8,6 +9,21 @@ import keras
 from keras_transformer.whole_folder import whole_file
 
 LOG = "log.json"
+
+
+def read_epochs(file):
+    """Read the entries of a log, or raise an error that names the file."""
+    try:
+        epochs = json.loads(file.read_text(encoding="utf-8"))["epochs"]
+        return [entry for entry in epochs if entry["step"] >= 0]
+    except (ValueError, LookupError, TypeError) as error:
+        raise ValueError(f"{file} is no log of `train`: {error!r}") from error
+
+
+def plain(value):
+    """Return a number as JSON has it, which knows no infinity."""
+    value = round(float(value), 5)
+    return value if math.isfinite(value) else None
 
 
 class RunLog(keras.callbacks.Callback):
@@ -27,8 +43,7 @@ class RunLog(keras.callbacks.Callback):
         self.steps = 0  # done when `fit` began
         self.epochs = []
         if self.file.exists():
-            text = self.file.read_text(encoding="utf-8")
-            self.epochs = json.loads(text)["epochs"]
+            self.epochs = read_epochs(self.file)
 
     def go_on_after(self, steps):
         """Forget what was written of later steps than the checkpoint's."""
@@ -49,7 +64,7 @@ class RunLog(keras.callbacks.Callback):
             "epoch": epoch + 1,
             "step": self.steps,
             "seconds": round(time.perf_counter() - self._start, 2),
-            **{name: round(float(value), 5) for name, value in (logs or {}).items()},
+            **{name: plain(value) for name, value in (logs or {}).items()},
         }
         self.epochs.append(entry)
         text = json.dumps({**self.details, "epochs": self.epochs}, indent=1)

@@ -5,14 +5,13 @@ import zipfile
 from keras_transformer.cli.backend_start import start_backend, without_chatter
 
 
-def load_translator(path, *, beam=None, length_penalty=None, n_best=1, **sizes):
+def load_translator(path, *, beam=None, length_penalty=None, **sizes):
     """Read a translator, and give it another search or other sizes.
 
     Args:
         path: the file.
         beam: number of beams; its own if `None`.
         length_penalty: its own if `None`.
-        n_best: number of translations wanted, for which there are enough beams.
         **sizes: `max_length` and `batch_size`; its own where `None`.
 
     Raises:
@@ -27,20 +26,18 @@ def load_translator(path, *, beam=None, length_penalty=None, n_best=1, **sizes):
     from keras_transformer.translator import Translator
 
     with without_chatter():  # SentencePiece's
-        translator = Translator.load(path)
-    if (
-        beam is None
-        and length_penalty is None
-        and n_best == 1
-        and not any(sizes.values())
-    ):
+        try:
+            translator = Translator.load(path)
+        except zipfile.BadZipFile as error:
+            raise ValueError(f"{path} is damaged: {error}") from error
+    if beam is None and length_penalty is None and not any(sizes.values()):
         return translator
     given = {name: size for name, size in sizes.items() if size is not None}
     return Translator(
         translator.model,
         translator.tokenizer,
         translator.target_tokenizer,
-        search=search_with(translator.search, beam, length_penalty, n_best),
+        search=search_with(translator.search, beam, length_penalty),
         **{
             "max_length": translator.max_length,
             "max_source_length": translator.max_source_length,
@@ -50,7 +47,7 @@ def load_translator(path, *, beam=None, length_penalty=None, n_best=1, **sizes):
     )
 
 
-def search_with(search, beam, length_penalty, n_best=1):
+def search_with(search, beam, length_penalty):
     """Return a beam search with these options, or the search that is there."""
     from keras_transformer.decoding import BeamSearch
 
@@ -63,11 +60,9 @@ def search_with(search, beam, length_penalty, n_best=1):
             "--length-penalty is for beam search: give --beam too. Received: a "
             f"translator with {type(search).__name__}."
         )
-    elif changes or n_best > 1:
-        config = {"num_beams": max(4, n_best), **changes}
+    elif changes:
+        config = changes
     else:
         return search
-    if beam is None:
-        config["num_beams"] = max(config["num_beams"], n_best)
     config["n_best"] = min(config.get("n_best", 1), config["num_beams"])
     return BeamSearch.from_config(config)

@@ -35,19 +35,27 @@ def train(config=None, quiet=False, **given):
     given = {name: value for name, value in given.items() if value is not None}
     read = run_folder.read_settings(config) if config is not None else {}
     settings = combined(read, given).resolved()
-    run_folder.claim(settings)
+    settings.output.mkdir(parents=True, exist_ok=True)
+    with run_folder.held(settings.output):
+        run_folder.claim(settings)
+        print_line(_train(settings, quiet))
+
+
+def _train(settings, quiet):
+    from keras_transformer.cli import run_folder
 
     start_backend()
     from keras_transformer.cli.training_run import TrainingRun
 
     try:
-        translator = TrainingRun(settings, quiet=quiet).finish()
+        return TrainingRun(settings, quiet=quiet).finish()
     except KeyboardInterrupt as error:
+        begun = (settings.output / run_folder.BACKUP).exists()
+        what = "Go on from the last checkpoint" if begun else "Begin again"
         raise KeyboardInterrupt(
-            "Interrupted. Go on from the last checkpoint with: keras-transformer train "
+            f"Interrupted. {what} with: keras-transformer train "
             f"--config {settings.output / run_folder.SETTINGS}"
         ) from error
-    print_line(translator)
 
 
 def options():

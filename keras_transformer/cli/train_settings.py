@@ -116,6 +116,7 @@ class TrainSettings:
         TRAINING,
         "Highest learning rate; the size's own if not given.",
         metavar="RATE",
+        at_least=0,
     )
     schedule: str = setting(
         "cosine",

@@ -37,15 +37,18 @@ class TrainingRun:
 
     def __init__(self, settings, *, quiet=False):
         self.settings, self.quiet = settings, quiet
+        self.search = BeamSearch(  # its errors come before the long work
+            num_beams=settings.num_beams, length_penalty=settings.length_penalty
+        )
         keras.config.set_dtype_policy(
             POLICIES.get(settings.precision, settings.precision)
         )
         keras.utils.set_random_seed(settings.seed)
         corpus = training_data.read_corpus(settings)
-        training_data.write_test(corpus, settings.output)
         self.tokenizer = training_data.tokenizer_of(
             corpus, settings.vocabulary_size, settings.output
         )
+        self.corpus = corpus
         self.left_out = training_data.left_out_in_words(corpus)
         self.data = TranslationData(
             corpus,
@@ -72,6 +75,8 @@ class TrainingRun:
     def finish(self):
         """Train to the end, save the translator, and return its path."""
         done = self._restore()
+        # The data are those of the checkpoint, so the test has not been trained on.
+        training_data.write_test(self.corpus, self.settings.output)
         self._say(self._description(done))
         # Progress is no result: what Keras prints goes to standard error.
         with contextlib.redirect_stdout(sys.stderr):
@@ -132,15 +137,11 @@ class TrainingRun:
         )
 
     def _translator(self):
-        settings = self.settings
-        search = BeamSearch(
-            num_beams=settings.num_beams, length_penalty=settings.length_penalty
-        )
         return Translator(
             self.model,
             self.tokenizer,
-            search=search,
-            max_length=settings.max_translation_length,
+            search=self.search,
+            max_length=self.settings.max_translation_length,
         )
 
     def _description(self, done):

@@ -1,5 +1,6 @@
 """The command `translate`."""
 
+import itertools
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -51,7 +52,7 @@ def translate(
             min=1,
             metavar="N",
             help="The best N translations of each line, as line number, score and "
-            "text with tabs between.",
+            "text with tabs between; at most as many as there are beams.",
             show_default=False,
         ),
     ] = None,
@@ -81,45 +82,46 @@ def translate(
         raise ValueError(f"FILE must be an existing file. Received: {str(file)!r}.")
     if file and output and output.exists() and file.exists() and output.samefile(file):
         raise ValueError(f"--output must be another file than FILE. Received: {file}.")
+    from keras_transformer.cli.line_translation import LineTranslation
     from keras_transformer.cli.saved_translator import load_translator
 
     translator = load_translator(
         model,
         beam=beam,
         length_penalty=length_penalty,
-        n_best=n_best or 1,
         max_length=max_length,
         batch_size=batch_size,
     )
     translator.search.with_n_best(n_best or 1)  # an error if it has fewer beams
-    at_once = unbuffered or (file in (None, STANDARD_INPUT) and sys.stdin.isatty())
+    typed = file in (None, STANDARD_INPUT) and sys.stdin and sys.stdin.isatty()
+    at_once = unbuffered or bool(typed)
+    work = LineTranslation(translator)
+    pieces = _pieces(work, lines_of(file), n_best, json, at_once)
+    first = next(pieces, "")  # before an older output is lost to a wrong input
     with ExitStack() as stack:
+        name = STANDARD_OUTPUT if output is None else str(output)
+        stack.enter_context(writing_to(name))
         if output is None:
-            sink, name = sys.stdout.buffer, STANDARD_OUTPUT
+            sink = sys.stdout.buffer
         else:
-            sink, name = stack.enter_context(output.open("wb")), str(output)
-        _write_all(translator, lines_of(file), sink, name, n_best, json, at_once)
-
-
-def _write_all(translator, lines, sink, name, n_best, json, at_once):
-    from keras_transformer.cli import line_translation
-
-    work = line_translation.LineTranslation(translator)
-    if json or n_best:
-        form = line_translation.as_json if json else line_translation.tab_separated
-        hypotheses = work.hypotheses(lines, n_best or 1, at_once=at_once)
-        pieces = (form(*found) for found in hypotheses)
-    else:
-        texts = work.one_by_one(lines) if at_once else work.texts(lines)
-        pieces = (f"{text}\n" for text in texts)
-    for piece in pieces:
-        with writing_to(name):
+            sink = stack.enter_context(output.open("wb"))
+        for piece in itertools.chain([first], pieces):
             sink.write(piece.encode())
             if at_once:
                 sink.flush()
-    with writing_to(name):
         sink.flush()
     work.check()
+
+
+def _pieces(work, lines, n_best, json, at_once):
+    from keras_transformer.cli import line_translation
+
+    if json or n_best:
+        form = line_translation.as_json if json else line_translation.tab_separated
+        hypotheses = work.hypotheses(lines, n_best or 1, at_once=at_once)
+        return (form(*found) for found in hypotheses)
+    texts = work.one_by_one(lines) if at_once else work.texts(lines)
+    return (f"{text}\n" for text in texts)
 
 
 def add_to(app):

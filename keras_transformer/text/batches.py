@@ -71,6 +71,11 @@ class Batches:
         """Number of pairs that are dealt."""
         return len(self._pairs)
 
+    @property
+    def digest(self) -> str:
+        """A hash of the ids of all pairs."""
+        return f"{self._source.digest} {self._target.digest}"
+
     def __len__(self) -> int:
         """Gives the number of batches."""
         return sum(self._counts)

@@ -1,6 +1,8 @@
 """Token ids of many pairs in flat arrays."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -40,6 +42,13 @@ class EncodedTexts:
             return cls(np.zeros(0, "int32"), np.zeros(0, "int64"))
         ids, lengths = zip(*chunks, strict=True)
         return cls(np.concatenate(ids), np.concatenate(lengths))
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of all ids and of where texts end."""
+        found = hashlib.blake2b(self.lengths.tobytes(), digest_size=8)
+        found.update(self.ids.tobytes())
+        return found.hexdigest()
 
     def __len__(self) -> int:
         """Gives the number of texts."""

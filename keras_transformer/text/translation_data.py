@@ -150,6 +150,7 @@ class TranslationData:
             "shapes": [list(shape) for shape in self.shapes],
             "batches": len(self._train),
             "seed": self._epochs.seed,
+            "ids": self._train.digest,
         }
 
     @property

@@ -2,6 +2,7 @@
 
 import json
 import os
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -33,7 +34,16 @@ def read_arrays(path):
 
     Returns:
         The arrays and the description.
+
+    Raises:
+        FileNotFoundError: without such a file.
+        ValueError: for another or a damaged file.
     """
-    with np.load(path, allow_pickle=False) as file:
-        arrays = dict(file)
-    return arrays, json.loads(str(arrays.pop(DESCRIPTION)))
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        return arrays, json.loads(str(arrays.pop(DESCRIPTION)))
+    except (BadZipFile, EOFError, LookupError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"`path` must be a file of arrays that is whole. Received: {path}: {error}"
+        ) from error

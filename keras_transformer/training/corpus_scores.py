@@ -48,12 +48,13 @@ def corpus_scores(translations, references, *, tokenize="13a", lowercase=False):
 
     Raises:
         ImportError: without sacrebleu.
-        ValueError: for lists of different lengths, nothing to score, or a sentence
-            without reference.
+        ValueError: for lists of different lengths, nothing to score, a sentence
+            without reference, or a tokenizer that sacreBLEU doesn't have.
 
     Reference: Post, 2018, "A Call for Clarity in Reporting BLEU Scores".
     """
     check_references(translations, references)
+    check_tokenize(tokenize)
     metrics = _sacrebleu().metrics
     bleu = metrics.BLEU(tokenize=tokenize, lowercase=lowercase)
     chrf = metrics.CHRF()
@@ -85,6 +86,14 @@ def check_references(sentences, references):
                 f"sentence. Received: {answers!r} at index {number}."
             )
     _sacrebleu()
+
+
+def check_tokenize(tokenize):
+    """Raise an error unless sacreBLEU has a tokenizer of that name."""
+    known = _sacrebleu().metrics.BLEU.TOKENIZERS
+    if tokenize not in known:
+        names = ", ".join(sorted(known))
+        raise ValueError(f"`tokenize` must be one of {names}. Received: {tokenize!r}.")
 
 
 def _sacrebleu():

@@ -35,7 +35,7 @@ def draw_curves(curves, title) -> Figure:
     for axes, ((quantity, axis), members) in zip(grid, panels.items(), strict=False):
         axes.set_title(NAMES.get(quantity, quantity.replace("_", " ")))
         axes.set_xlabel(axis)
-        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1))
         axes.grid(alpha=0.3)
         for curve in members:
             _draw(axes, curve)

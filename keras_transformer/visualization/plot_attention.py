@@ -104,7 +104,8 @@ def _panels(weights, layer, head):
 
 
 def _check_number(name, number, count):
-    if isinstance(number, bool) or number not in range(count):
+    whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+    if not whole or number not in range(count):
         raise ValueError(
             f"`{name}` must be an integer from 0 to {count - 1}. Received: {number!r}."
         )

@@ -1,6 +1,7 @@
 """What a training run logged, as curves."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,8 +86,12 @@ def _of_lists(lists, epoch):
         counted = list(range(1, count + 1)), f"measurement, {count} in {longest} epochs"
         at, axis = places.get(count, counted)
         if values and name not in NO_CURVES:
-            curves.append(Curve(name, at, [float(value) for value in values], axis))
+            curves.append(Curve(name, at, list(map(_number, values)), axis))
     return curves
+
+
+def _number(value):
+    return math.nan if value is None else float(value)  # JSON has no NaN
 
 
 def _of_epochs(epochs):
@@ -98,6 +103,6 @@ def _of_epochs(epochs):
             continue
         found = [(i, logs) for i, logs in enumerate(epochs, 1) if name in logs]
         places = [logs[axis] if axis else i for i, logs in found]
-        values = [float(logs[name]) for _, logs in found]
+        values = [_number(logs[name]) for _, logs in found]
         curves.append(Curve(name, places, values, axis or "epoch"))
     return curves

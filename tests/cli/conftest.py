@@ -44,7 +44,7 @@ def call(capsysbinary, monkeypatch):
     """Run a command, and return its exit code, output and errors."""
 
     def call(*arguments, given=b""):
-        stdin = io.TextIOWrapper(io.BytesIO(given))
+        stdin = None if given is None else io.TextIOWrapper(io.BytesIO(given))
         monkeypatch.setattr(sys, "stdin", stdin)
         capsysbinary.readouterr()
         code = main([str(argument) for argument in arguments])

@@ -107,7 +107,14 @@ def test_other_formats(call, model_file, tmp_path, monkeypatch):
         ("export_litert", "l", {"max_length": 24}),
     ]
     for options, words in (
-        (["--format=onnx", "--beam=2"], "for formats with a search. Received: --form"),
+        (
+            ["--format=onnx", "--beam=2"],
+            "which holds a search. Received: --form",
+        ),
+        (["--format=ctranslate2", "--length-penalty=0"], "which holds a search."),
+        (["--format=ctranslate2", "--max-length=9"], "that hold a limit. Received"),
+        (["--format=onnx", "--quantize=int4"], "must be int8 for --format onnx"),
+        (["--n-best=5"], "`n_best` must be"),
         (["--format=ctranslate2", "--n-best=2"], "are for --format saved-model"),
         (["--format=tpu"], "'tpu' is not one of"),
     ):
@@ -177,4 +184,8 @@ def test_demo_serves_the_translator(call, model_file, monkeypatch):
     monkeypatch.setitem(sys.modules, "keras_transformer.demo", demo)
     code, output, _ = call("demo", model_file, "--port=0", "--beam=2", "--open")
     assert (code, output) == (0, "")
-    assert served == [(2, {"host": "127.0.0.1", "port": 0, "open_browser": True})]
+    options = {"host": "127.0.0.1", "port": 0, "open_browser": True, "title": None}
+    assert served == [(2, options)]
+    call("demo", model_file, "--title=Toy", "--example=A dog.", "--example=A cow.")
+    assert served[1][1]["title"] == "Toy"
+    assert served[1][1]["examples"] == ["A dog.", "A cow."]

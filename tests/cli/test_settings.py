@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from keras_transformer.cli.combined_settings import combined
-from keras_transformer.cli.run_folder import as_plain, claim, read_settings
+from keras_transformer.cli.run_folder import as_plain, claim, held, read_settings
 from keras_transformer.cli.train_settings import TrainSettings
 
 pytestmark = pytest.mark.tensorflow_only
@@ -106,6 +106,17 @@ def test_a_file_of_something_else_is_refused(tmp_path, text, words):
 def test_settings_are_checked(given, words):
     with pytest.raises(ValueError, match=words):
         TrainSettings(**given)
+
+
+def test_one_process_at_a_time_trains_in_a_folder(tmp_path):
+    with (
+        held(tmp_path),
+        pytest.raises(ValueError, match="no other process trains"),
+        held(tmp_path),
+    ):
+        pass
+    with held(tmp_path):  # is free again
+        pass
 
 
 def test_another_run_in_the_folder_is_refused(tmp_path):

@@ -156,6 +156,8 @@ def test_what_is_not_finite_ends_the_run(train, tmp_path):
     )
     assert code == 1
     assert "Error: Training stopped after step " in errors.splitlines()[-1]
+    (entry,) = json.loads((tmp_path / "run" / "log.json").read_text())["epochs"]
+    assert entry["loss"] is None
     assert "--learning-rate" in errors.splitlines()[-1]
 
 
@@ -204,6 +206,34 @@ def test_pairs_that_are_left_out_are_counted(call, pairs, tmp_path):
     assert "Left out    4 with a blank side\n" in errors
 
 
+def test_other_data_of_the_same_size_are_refused_and_the_test_set_stays(
+    call, pairs, tmp_path
+):
+    file = tmp_path / "pairs.tsv"
+    file.write_text(pairs.read_text())
+    run = tmp_path / "run"
+    given = ("--pairs", file, *SMALL, "--held-out=0.1", "-o", run)
+    assert call("train", *given, "--steps=1")[0] == 0
+    before = (run / "test.source").read_text()
+    lines = file.read_text().splitlines(keepends=True)
+    for changed in ([*lines[1:], lines[0]], [*lines, "a\tb\n", "c\td\n"]):
+        file.write_text("".join(changed))
+        code, _, errors = call("train", *given, "--steps=1")
+        assert code == 2
+        assert "`data` must be as it was" in errors
+        assert (run / "test.source").read_text() == before
+
+
+def test_a_damaged_log_is_named(call, pairs, tmp_path):
+    given = ("--pairs", pairs, *SMALL, "--steps=1", "-o", tmp_path / "run")
+    assert call("train", *given)[0] == 0
+    for content in ("{}", "[]", "{"):
+        (tmp_path / "run" / "log.json").write_text(content)
+        code, _, errors = call("train", *given)
+        assert code == 2
+        assert f"{tmp_path / 'run' / 'log.json'} is no log of `train`" in errors
+
+
 def test_a_vocabulary_that_is_not_given_is_as_large_as_the_text_allows(tmp_path):
     class Corpus:
         train = (("a dog sees a dog", "two dogs"),)
@@ -222,6 +252,7 @@ def test_wrong_use(call, tmp_path):
         (["--pairs", "nowhere.tsv"], "'nowhere.tsv' does not exist"),
         (["--config", tmp_path / "run.yaml"], "Received: rate. Settings are pairs"),
         (["--corpus=toy", "--size=huge"], "'huge' is not one of"),
+        (["--corpus=toy", "--length-penalty=9", "-o", tmp_path / "run3"], "[-8, 8]"),
         (["--corpus=latin", "-o", tmp_path / "run"], "toy, or tatoeba: and the code"),
         (["--corpus=tatoeba:xx", "-o", tmp_path / "run2"], "`language` must be one"),
     ):

@@ -176,21 +176,37 @@ def test_options_of_the_search(call, model_file):
     assert output.split("\n")[:-1] != lines_of(translator, sentences(3))
 
 
-def test_beams_are_as_many_as_translations_are_wanted():
+def test_options_replace_single_settings_of_a_search():
     own = BeamSearch(num_beams=3, length_penalty=0.5, no_repeat_ngram=2)
-    kept = search_with(own, None, 0.7, n_best=5)
-    assert kept.get_config() == {
-        **own.get_config(),
-        "num_beams": 5,
-        "length_penalty": 0.7,
-        "n_best": 1,
-    }
+    kept = search_with(own, None, 0.7)
+    assert kept.get_config() == {**own.get_config(), "length_penalty": 0.7}
     assert search_with(own, 2, None).get_config()["num_beams"] == 2
     sampling = Sampling(temperature=0.5, seed=1)
     assert search_with(sampling, None, None) is sampling
-    assert isinstance(search_with(sampling, None, None, n_best=6), BeamSearch)
+    assert search_with(sampling, 2, None).get_config()["num_beams"] == 2
     with pytest.raises(ValueError, match=r"give --beam too\. Received: .* Sampling"):
         search_with(sampling, None, 0.5)
+
+
+def test_a_wrong_input_leaves_an_older_output(call, model_file, tmp_path):
+    file, output = tmp_path / "in.txt", tmp_path / "out.txt"
+    file.write_bytes(b"a dog\n\xff\n")
+    output.write_text("older\n")
+    code, _, errors = call("translate", model_file, file, "-o", output)
+    assert code == 2
+    assert "line 2" in errors
+    assert output.read_text() == "older\n"
+
+
+def test_a_full_disk_is_named(call, model_file):
+    code, _, errors = call("translate", model_file, "-o", "/dev/full", given=b"a dog\n")
+    assert (code, errors) == (1, "Error: /dev/full: No space left on device\n")
+
+
+def test_a_closed_input_is_named(call, model_file):
+    code, _, errors = call("translate", model_file, given=None)
+    assert code == 2
+    assert errors == "Error: Standard input must be open. Received: a closed one.\n"
 
 
 def test_a_file_is_not_translated_into_itself(call, model_file, tmp_path):
@@ -211,6 +227,7 @@ def test_wrong_use(call, model_file, tmp_path):
         (["translate", model_file, "--beam", "0"], "--beam"),
         (["translate", model_file, "--length-penalty", "99"], "`length_penalty` must"),
         (["translate", model_file, "--n-best=3", "--beam=2"], "`n_best` must be"),
+        (["translate", model_file, "--n-best=5"], "`n_best` must be"),
         (["translate", model_file, "nowhere"], "FILE must be an existing file"),
         (["translate", model_file, "--lines"], "--lines"),
         (["translate"], "MODEL"),

@@ -135,6 +135,15 @@ def test_rows_are_a_multiple_and_pairs_and_budget_as_before(multiple):
     assert {shape[0] for shape in data.shapes} != {multiple}
 
 
+def test_the_description_tells_the_ids_apart():
+    pairs = words(50)
+    other = [(source, target[::-1]) for source, target in pairs]
+    descriptions = [
+        TranslationData(some, Letters()).description for some in (pairs, pairs, other)
+    ]
+    assert descriptions[0] == descriptions[1] != descriptions[2]
+
+
 def test_few_pairs_are_not_spread_over_many_batches():
     data = TranslationData(words(40), Letters())
     assert int(data.train.cardinality()) == 1

@@ -43,6 +43,8 @@ def test_wrong_input_is_named():
         corpus_scores(["a", "b"], [["a"]])
     with pytest.raises(ValueError, match=r"Received: 'b' at index 1"):
         corpus_scores(["a", "b"], [["a"], "b"])
+    with pytest.raises(ValueError, match=r"`tokenize` must be .* 13a.* Received: 'x'"):
+        corpus_scores(["a"], [["a"]], tokenize="x")
     with pytest.raises(ValueError, match=r"Received: \[\] at index 0"):
         corpus_scores(["a"], [[]])
 
