@@ -2,12 +2,12 @@
 
 import dataclasses
 import math
-import re
 
 from keras_transformer.cli.run_folder import TOKENIZER
 from keras_transformer.text import corpora, train_tokenizer
 from keras_transformer.text.corpus import Corpus
 from keras_transformer.text.pairs import read_pairs
+from keras_transformer.text.tokenizer_training import FewPiecesError
 from keras_transformer.whole_folder import whole_file
 
 VOCABULARY_SIZE = 8000
@@ -87,8 +87,7 @@ def tokenizer_of(corpus, vocabulary_size, folder):
 def _trained(pairs, vocabulary_size):
     try:
         return train_tokenizer(pairs, vocabulary_size or VOCABULARY_SIZE)
-    except ValueError as error:
-        most = re.search(r"must be at most (\d+) for these sentences", str(error))
-        if vocabulary_size or not most:
+    except FewPiecesError as error:
+        if vocabulary_size:
             raise
-        return train_tokenizer(pairs, int(most[1]))
+        return train_tokenizer(pairs, error.largest)

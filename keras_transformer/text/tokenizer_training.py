@@ -26,6 +26,18 @@ LONGEST_SENTENCE = 2**30  # bytes; longer sentences would be skipped in silence
 SKIPPED_CHARACTER = "\u2585"  # SentencePiece leaves out sentences that hold it
 
 
+class FewPiecesError(ValueError):
+    """The sentences hold fewer pieces than were asked for.
+
+    Attributes:
+        largest: the most that they hold.
+    """
+
+    def __init__(self, message: str, largest: int):
+        super().__init__(message)
+        self.largest = largest
+
+
 def train_tokenizer(
     sentences: Iterable[str] | Iterable[tuple[str, str]],
     vocabulary_size: int,
@@ -176,9 +188,10 @@ def _explained(error: RuntimeError, size: int, texts: int) -> Exception:
         return ValueError("`sentences` must hold some text. Received: none.")
     message = str(error)
     if largest := re.search(r"too high .* value <= (\d+)", message):
-        return ValueError(
+        return FewPiecesError(
             f"`vocabulary_size` must be at most {largest[1]} for these sentences, "
-            f"which hold no more pieces. Received: {size}."
+            f"which hold no more pieces. Received: {size}.",
+            int(largest[1]),
         )
     if smallest := re.search(r"required_chars\. \d+ vs (\d+)", message):
         return ValueError(
