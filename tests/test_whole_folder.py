@@ -10,6 +10,8 @@ import pytest
 from keras_transformer import whole_folder as module
 from keras_transformer.whole_folder import whole_folder
 
+pytestmark = pytest.mark.tensorflow_only  # nothing here depends on a backend
+
 FILES = 300
 # The module alone, since importing the package takes seconds.
 WRITER = f"""

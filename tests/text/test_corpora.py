@@ -9,6 +9,8 @@ import pytest
 
 from keras_transformer.text import archives, corpora, tatoeba
 
+pytestmark = pytest.mark.tensorflow_only  # nothing here depends on a backend
+
 MEMBER = "".join(f"Go {i}.\tVe {i}.\tCC-BY\n" for i in range(40)).encode()
 OLDER = "".join(f"Go {i}.\tVe {i}.\n" for i in range(30)).encode()
 

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from keras_transformer.text import Corpus
 from keras_transformer.text.splitting import comparison_key
 
+pytestmark = pytest.mark.tensorflow_only  # nothing here depends on a backend
+
 
 def many(count):
     return [(f"s{i}", f"t{i}") for i in range(count)]

@@ -4,6 +4,8 @@ import pytest
 
 from keras_transformer.text import PairReader, read_pairs
 
+pytestmark = pytest.mark.tensorflow_only  # nothing here depends on a backend
+
 LINES = b"a b\r\nc\xe2\x80\xa8d\r\n\r\ne\xc2\x85f\x0cg\r\nlast"  # O15
 
 

@@ -6,6 +6,8 @@ import pytest
 from keras_transformer.text.sentence_batches import SentenceBatches, pair_batch
 from keras_transformer.text.special_ids import SpecialIds
 
+pytestmark = pytest.mark.tensorflow_only  # nothing here depends on a backend
+
 
 class Letters:
     """One id a letter, from 3 on."""

@@ -7,6 +7,8 @@ import pytest
 
 from keras_transformer.text import corpora, train_tokenizer
 
+pytestmark = pytest.mark.tensorflow_only  # nothing here depends on a backend
+
 SENTENCES = ["the cat sat on the mat", "hello world, there it is"] * 5
 HOSTILE = [
     "a<s>b </s> x</s>y <unk> <pad> <s> <0x41> a<0x41>b",

@@ -11,6 +11,8 @@ import pytest
 from keras_transformer.training import array_file
 from keras_transformer.training.array_file import read_arrays, write_arrays
 
+pytestmark = pytest.mark.tensorflow_only  # nothing here depends on a backend
+
 # The module by its file: it needs NumPy alone, and a process that imports Keras takes
 # seconds to start.
 WRITE_AGAIN_AND_AGAIN = """
