@@ -16,6 +16,7 @@ line:
 """
 
 import argparse
+import sys
 from pathlib import Path
 
 import keras
@@ -93,6 +94,7 @@ def main():
         epochs=options.epochs,
         callbacks=[TranslationPreview(translator, examples)],
         shuffle=False,  # the data is shuffled anew for each epoch by itself
+        verbose="auto" if sys.stdout.isatty() else 2,  # a log has a line an epoch
     )
 
     folder = options.output / (options.pairs or Path(FOLDERS[options.corpus])).stem

@@ -95,6 +95,7 @@ class TrainingRun:
             averaged = self.averaging.averaged()
         with averaged:
             self._translator().save(path)
+        self._say(f"Ask it with: keras-transformer translate {path}\n")
         return path
 
     def _restore(self):

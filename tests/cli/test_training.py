@@ -68,6 +68,7 @@ def test_a_run_its_files_and_its_repetition(train, call, tmp_path):
     assert {"loss", "val_loss", "seconds"} <= log["epochs"][1].keys()
     assert log["backend"].startswith("tensorflow ")
     assert read_settings(run / "run.yaml")["steps"] == 40
+    assert errors.endswith(f"keras-transformer translate {run / 'model.translator'}\n")
 
     arrays, _ = read_arrays(run / "backup" / "backup.npz")
     copies = arrays["averaging.0"]  # the first weights at the ends of two epochs
