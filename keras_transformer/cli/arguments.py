@@ -5,65 +5,48 @@ from typing import Annotated
 
 import typer
 
+
+def existing(**options):
+    """Return the options of typer for an existing file."""
+    return {"exists": True, "dir_okay": False, "show_default": False, **options}
+
+
+def _search_option(name, metavar, help, **options):
+    """Return an option that replaces what the model was saved with."""
+    return typer.Option(
+        name,
+        metavar=metavar,
+        help=f"{help} The model's own if not given.",
+        show_default=False,
+        rich_help_panel="Search",
+        **options,
+    )
+
+
 Model = Annotated[
     Path,
     typer.Argument(
         metavar="MODEL",
         help="File that [bold]train[/bold] or Translator.save wrote.",
-        exists=True,
-        dir_okay=False,
-        show_default=False,
+        **existing(),
     ),
 ]
-
-SEARCH = "Search"
-
 Beam = Annotated[
     int | None,
-    typer.Option(
-        "--beam",
-        min=1,
-        metavar="N",
-        help="Beams of the search; 1 is greedy. The model's own if not given.",
-        show_default=False,
-        rich_help_panel=SEARCH,
-    ),
+    _search_option("--beam", "N", "Beams of the search; 1 is greedy.", min=1),
 ]
 LengthPenalty = Annotated[
     float | None,
-    typer.Option(
-        "--length-penalty",
-        metavar="ALPHA",
-        help="Favours long translations; 0 is none. The model's own if not given.",
-        show_default=False,
-        rich_help_panel=SEARCH,
+    _search_option(
+        "--length-penalty", "ALPHA", "Favours long translations; 0 is none."
     ),
 ]
 MaxLength = Annotated[
     int | None,
-    typer.Option(
-        "--max-length",
-        min=1,
-        metavar="N",
-        help="Longest translation, in tokens. The model's own if not given.",
-        show_default=False,
-        rich_help_panel=SEARCH,
-    ),
+    _search_option("--max-length", "N", "Longest translation, in tokens.", min=1),
 ]
 BatchSize = Annotated[
     int | None,
-    typer.Option(
-        "--batch-size",
-        min=1,
-        metavar="N",
-        help="Sentences translated together. The model's own if not given.",
-        show_default=False,
-        rich_help_panel=SEARCH,
-    ),
+    _search_option("--batch-size", "N", "Sentences translated together.", min=1),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
-
-
-def existing(**options):
-    """Return the options of typer for an existing file."""
-    return {"exists": True, "dir_okay": False, "show_default": False, **options}

@@ -8,7 +8,11 @@ from pathlib import Path
 import keras
 
 from keras_transformer.argument_checks import check_positive_integer
-from keras_transformer.training.corpus_scores import check_references, corpus_scores
+from keras_transformer.training.corpus_scores import (
+    check_references,
+    check_tokenize,
+    corpus_scores,
+)
 from keras_transformer.whole_folder import whole_file
 
 logger = logging.getLogger(__name__)
@@ -65,6 +69,7 @@ class BleuCallback(keras.callbacks.Callback):
         if self.best is not None and not self.best.name.endswith(".weights.h5"):
             raise ValueError(f"`best` must end in `.weights.h5`. Received: {best!r}.")
         self._record = None if best is None else Path(f"{best}.json")
+        check_tokenize(tokenize)
         self.tokenize = tokenize
         self.signature = None
         self.best_score = None

@@ -1,12 +1,15 @@
 """`evaluate`, `export`, `check`, `info`, `attention` and `demo`."""
 
 import json
+import logging
 import sys
 import types
+import warnings
 
 import pytest
 
 from keras_transformer import Translator
+from keras_transformer.cli import commands
 from keras_transformer.cli.export import next_version
 from tests.translators import sentences, toy_corpus
 
@@ -189,3 +192,20 @@ def test_demo_serves_the_translator(call, model_file, monkeypatch):
     call("demo", model_file, "--title=Toy", "--example=A dog.", "--example=A cow.")
     assert served[1][1]["title"] == "Toy"
     assert served[1][1]["examples"] == ["A dog.", "A cow."]
+
+
+def test_the_librarys_warnings_and_errors_are_written_and_no_others(capsys):
+    log = logging.getLogger("keras_transformer.demo.routes")
+    with commands._own_log():
+        for module in ("keras_transformer.visualization.label_fonts", "numpy"):
+            text = f"of {module},\nsaid"
+            warnings.warn_explicit(text, UserWarning, "file", 1, module=module)
+        try:
+            raise ArithmeticError("broken on purpose")
+        except ArithmeticError:
+            log.exception("The translator failed.")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "Warning: of keras_transformer.visualization.label_fonts, said"
+    assert lines[1] == "Error: The translator failed."
+    assert lines[2].startswith("Traceback")
+    assert lines[-1] == "ArithmeticError: broken on purpose"

@@ -117,6 +117,10 @@ def test_an_interrupted_run_goes_on_with_the_same_weights(train, tmp_path, monke
         "Interrupted. Go on from the last checkpoint with: keras-transformer train "
         f"--config {broken / 'run.yaml'}"
     )
+    with monkeypatch.context() as patch:
+        Interrupt(patch, 1, KeyboardInterrupt())
+        *_, errors = train(tmp_path / "early")
+    assert errors.splitlines()[-1].startswith("Interrupted. Begin again with: ")
     log = json.loads((broken / "log.json").read_text())
     assert [entry["epoch"] for entry in log["epochs"]] == [1]  # which is not saved
     code, _, errors = train(broken)

@@ -22,6 +22,7 @@ from tests.translators import (
 
 pytestmark = pytest.mark.tensorflow_only
 ADDRESS = "http://127.0.0.1:7860"
+JSON = "application/json"
 
 
 def client(app):
@@ -33,7 +34,11 @@ def ask(app, path, question=None, **options):
         async with client(app) as session:
             if question is None:
                 return await session.get(path, **options)
-            return await session.post(path, json=question, **options)
+            # `json=` would refuse half of a character, which JSON can write.
+            content, headers = json.dumps(question), {"content-type": JSON}
+            return await session.post(
+                path, content=content, **{"headers": headers, **options}
+            )
 
     return asyncio.run(request())
 
@@ -219,17 +224,9 @@ def test_a_body_without_a_length_is_refused(scripted_app):
     ],
 )
 def test_a_wrong_question_is_refused_in_words(scripted_app, question, sentence):
-    content = json.dumps(question)  # which writes half of a character as JSON may
-    headers = {"content-type": "application/json"}
-
-    async def request():
-        async with client(scripted_app) as session:
-            path = "/api/translate"
-            return await session.post(path, content=content, headers=headers)
-
-    response = asyncio.run(request())
-    assert response.status_code == 422
-    assert sentence in response.json()["detail"]
+    status, detail = refusal(scripted_app, "/api/translate", question)
+    assert status == 422
+    assert sentence in detail
 
 
 def test_a_form_of_another_site_cannot_ask(scripted_app, scripted):
@@ -378,17 +375,10 @@ def test_a_translator_that_fails_is_reported_and_goes_on(scripted_app, caplog):
     ],
 )
 def test_no_attention_is_said_in_words(scripted_app, source, target, sentence):
-    content = json.dumps({"source": source, "target": target})
-    headers = {"content-type": "application/json"}
-
-    async def request():
-        async with client(scripted_app) as session:
-            path = "/api/attention"
-            return await session.post(path, content=content, headers=headers)
-
-    response = asyncio.run(request())
-    assert response.status_code == 422
-    assert sentence in response.json()["detail"]
+    question = {"source": source, "target": target}
+    status, detail = refusal(scripted_app, "/api/attention", question)
+    assert status == 422
+    assert sentence in detail
 
 
 def test_a_model_without_attention_maps_says_so():

@@ -86,6 +86,11 @@ def test_every_so_many_epochs():
     assert callback.best_epoch == 1
 
 
+def test_an_unknown_tokenizer_is_refused_before_training():
+    with pytest.raises(ValueError, match=r"`tokenize` must be one of .*13a"):
+        BleuCallback(scripted({}), PAIRS, tokenize="unknown")
+
+
 def test_tokenizer_of_sacrebleu():
     translations = ["the cat sat on the mat .", "a dog barks at night!"]
     callback = BleuCallback(scripted(translations), PAIRS, tokenize="none")
