@@ -104,8 +104,6 @@ def export(
         length_penalty=length_penalty,
         max_length=max_length,
     )
-    if n_best:
-        translator.search.with_n_best(n_best)  # an error if it has fewer beams
     if quantize is not None and form != Format.CTRANSLATE2:
         translator.model.quantize(quantize)
     if form == Format.SAVED_MODEL:

@@ -140,3 +140,10 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
     (tmp_path / "notes.txt").touch()
     with pytest.raises(ValueError, match=r"`output` must be a new folder, .* has no"):
         claim(TrainSettings(corpus="toy", output=tmp_path).resolved())
+
+
+def test_another_corpus_takes_the_place_of_validation_files_too():
+    read = {"pairs": "a.tsv", "validation_pairs": "b.tsv", "seed": 3}
+    settings = combined(read, {"corpus": "toy"})
+    assert (settings.pairs, settings.validation_pairs) == (None, None)
+    assert (settings.corpus, settings.seed) == ("toy", 3)
