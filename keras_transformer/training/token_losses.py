@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from keras_transformer.training.reused_array import add_in_rows, after
+
 
 def real_tokens(labels, pad_id):
     """Boolean mask (batch, length), True where a label is not padding."""
@@ -62,38 +64,29 @@ def token_losses(labels, logits, label_smoothing=0.0, pad_id=0):
     def losses_of(logits):
         scores = ops.cast(logits, "float32")
         label_scores = ops.take_along_axis(scores, rows, axis=-1)
-        probabilities = ops.softmax(scores, axis=-1)
-        # log sum_k exp(score_k), found where the probability is 1 / V or more
         largest = ops.max(scores, axis=-1, keepdims=True)
+        reads = [label_scores, largest]
+        if label_smoothing:
+            reads.append(ops.mean(scores, axis=-1, keepdims=True))
+        probabilities = ops.softmax(after(reads, scores), axis=-1)
+        # log sum_k exp(score_k), found where the probability is 1 / V or more
         total = largest - ops.log(ops.max(probabilities, axis=-1, keepdims=True))
         losses = total - on * label_scores
         if label_smoothing:
-            mean = ops.mean(scores, axis=-1, keepdims=True)
-            losses = losses - label_smoothing * mean
+            losses = losses - label_smoothing * reads[-1]
         losses = ops.where(real, losses[..., 0] * count, 0.0)
 
         def gradient(*args, upstream=None):
             # upstream * (p - q)
             (upstream,) = args if upstream is None else (upstream,)
             weight = ops.where(real, upstream * count, 0.0)[..., None]
-            gradient = probabilities - off if label_smoothing else probabilities
+            gradient = after([total], probabilities)
+            gradient = gradient - off if label_smoothing else gradient
             # a division, since x / 0 is 0 there at padding, NaN or not
             gradient = ops.divide_no_nan(gradient, ops.divide_no_nan(1.0, weight))
-            at_labels = weight * (ops.exp(label_scores - total) - off - on)
-            at_labels = ops.where(real, at_labels[..., 0], 0.0)
-            gradient = _replaced(gradient, rows, at_labels)
+            gradient = add_in_rows(gradient, rows, -on * weight)
             return ops.cast(gradient, logits.dtype)
 
         return losses, gradient
 
     return losses_of(logits)
-
-
-def _replaced(x, columns, values):
-    """Put a value into each row of `x`, at the column that is its label's."""
-    flat = ops.reshape(x, (-1, x.shape[-1]))
-    columns = ops.reshape(columns, (-1, 1))
-    places = ops.arange(ops.shape(columns)[0], dtype="int32")[:, None]
-    places = ops.concatenate([places, columns], axis=1)
-    flat = ops.scatter_update(flat, places, ops.reshape(values, (-1,)))
-    return ops.reshape(flat, ops.shape(x))
