@@ -29,6 +29,10 @@ class KerasTrainer:
             from tensorflow import data  # other backends do without it
 
             dataset = data.Dataset.from_tensor_slices((inputs, labels))
+            # Else an iteration ends now and then when the tuner's thread wakes up.
+            options = data.Options()
+            options.autotune.enabled = False
+            dataset = dataset.with_options(options)
             self._batches = lambda: dataset
         else:
             batches = [

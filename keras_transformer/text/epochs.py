@@ -72,6 +72,9 @@ class Epochs:
         dataset = parts[0].prefetch(PREFETCHED).concatenate(parts[1])
         options = tf.data.Options()
         options.experimental_optimization.inject_prefetch = False
+        # Nothing here is to be tuned, and the end of an iteration can miss that the
+        # tuner's thread is asleep, and wait for it, for up to a minute.
+        options.autotune.enabled = False
         cardinality = tf.data.experimental.assert_cardinality(len(self.batches))
         return dataset.apply(cardinality).with_options(options)
 

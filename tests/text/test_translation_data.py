@@ -80,6 +80,13 @@ def test_known_batch():
     assert data.padding_share == pytest.approx(1 - (3 + 2 + 2 + 4) / 14)
 
 
+def test_no_tuner_that_the_end_of_an_epoch_would_wait_for():
+    corpus = Corpus(train=words(20), validation=words(20))
+    data = TranslationData(corpus, Letters(), tokens_per_batch=600)
+    for dataset in (data.train, data.validation):
+        assert dataset.options().autotune.enabled is False
+
+
 def test_every_pair_once_within_budget_and_shapes():
     pairs = words(2000)
     data = TranslationData(
