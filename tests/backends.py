@@ -60,6 +60,38 @@ def gradients(function, *arrays):
     return [array_of(gradient) for gradient in found]
 
 
+def second_gradients(function, direction, *arrays):
+    """Gradients of `sum(direction * df/dx)`, where `x` is the first of the arrays."""
+    tensors = [ops.convert_to_tensor(array) for array in arrays]
+    if BACKEND == "tensorflow":
+        import tensorflow as tf
+
+        with tf.GradientTape() as outer:
+            outer.watch(tensors)
+            with tf.GradientTape() as inner:
+                inner.watch(tensors)
+                value = function(*tensors)
+            slope = ops.sum(inner.gradient(value, tensors[0]) * direction)
+        found = outer.gradient(slope, tensors)
+    elif BACKEND == "jax":
+        import jax
+
+        def slope(*tensors):
+            return ops.sum(jax.grad(function)(*tensors) * direction)
+
+        found = jax.grad(slope, argnums=tuple(range(len(tensors))))(*tensors)
+    else:
+        import torch
+
+        tensors = [tensor.detach().requires_grad_() for tensor in tensors]
+        (first,) = torch.autograd.grad(
+            function(*tensors), tensors[:1], create_graph=True
+        )
+        slope = ops.sum(first * ops.convert_to_tensor(direction))
+        found = torch.autograd.grad(slope, tensors)
+    return [array_of(gradient) for gradient in found]
+
+
 def weight_gradients(layer, loss, *inputs, **options):
     """Gradients of `loss(layer(*inputs))` with respect to the layer's weights."""
     state = [variable.value for variable in layer.non_trainable_variables]

@@ -5,7 +5,11 @@ from keras import ops
 
 from keras_transformer.argument_checks import check_rate
 from keras_transformer.training.replicas import sum_over_replicas
-from keras_transformer.training.token_losses import real_tokens, token_losses
+from keras_transformer.training.token_losses import (
+    real_tokens,
+    token_losses,
+    token_weights,
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -79,9 +83,7 @@ class SmoothedCrossEntropy(keras.losses.Loss):
         labels, logits = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
         losses = token_losses(labels, logits, self.label_smoothing, self.pad_id)
         if sample_weight is not None:
-            weight = ops.cast(sample_weight, "float32")
-            if len(weight.shape) == 1:
-                weight = weight[:, None]
+            weight = token_weights(labels, sample_weight)
             real = real_tokens(labels, self.pad_id)
             losses = ops.where(real, losses * weight, 0.0)
         if self.reduction in ("none", None):

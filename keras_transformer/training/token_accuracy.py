@@ -34,10 +34,11 @@ class TokenAccuracy(TokenMean):
     def token_values(self, labels, logits):
         """1 where the label has the highest logit, (batch, length)."""
         scores = ops.cast(logits, "float32")
-        rows, known = known_labels(labels, logits.shape[-1])
+        rows, known = known_labels(labels, ops.shape(logits)[-1])
         of_label = ops.take_along_axis(scores, rows, axis=-1)
         # the loss needs the maximum too, and an argmax takes several times as long
-        hit = ops.equal(of_label, ops.max(scores, axis=-1, keepdims=True))[..., 0]
+        largest = ops.max(scores, axis=-1, keepdims=True, initial=float("-inf"))
+        hit = ops.equal(of_label, largest)[..., 0]
         counts = ops.logical_and(known, real_tokens(labels, self.pad_id))
         hit = ops.logical_and(hit, counts)
         return ops.cast(hit, "float32")

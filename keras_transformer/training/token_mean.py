@@ -3,7 +3,12 @@
 import keras
 from keras import ops
 
-from keras_transformer.training.token_losses import check_token_shapes, real_tokens
+from keras_transformer.training.reused_array import tensor_of
+from keras_transformer.training.token_losses import (
+    check_token_shapes,
+    real_tokens,
+    token_weights,
+)
 
 
 class TokenMean(keras.metrics.Metric):
@@ -33,13 +38,13 @@ class TokenMean(keras.metrics.Metric):
             y_pred: logits (batch, length, vocabulary).
             sample_weight: weights (batch,) or (batch, length) of the tokens.
         """
-        labels, logits = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
+        labels = ops.convert_to_tensor(y_true)
+        logits = tensor_of(ops.convert_to_tensor(y_pred))
         check_token_shapes(labels, logits)
         values = self.token_values(labels, logits)
         weights = ops.cast(real_tokens(labels, self.pad_id), "float32")
         if sample_weight is not None:
-            extra = ops.cast(sample_weight, "float32")
-            weights = weights * (extra[:, None] if len(extra.shape) == 1 else extra)
+            weights = weights * token_weights(labels, sample_weight)
         self.total.assign_add(ops.cast(ops.sum(values * weights), self.total.dtype))
         self.number.assign_add(ops.cast(ops.sum(weights), self.number.dtype))
 

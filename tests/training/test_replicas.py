@@ -43,7 +43,8 @@ def test_update_is_that_of_one_device(results, kind, case):
     found = results[kind + case]
     assert found["replicas"] == 2
     assert found["moved"] > 0.01
-    assert found["difference"] < 1e-6  # not true of a NaN
+    # Not true of a NaN. R-Drop's large steps round in larger units.
+    assert found["difference"] < 1e-6 * max(found["moved"], 1)
 
 
 @pytest.mark.parametrize("kind", ["", "R-Drop, "])
