@@ -13,14 +13,21 @@ Automatic differentiation would keep the P of each block, so all pairs. With dro
 the P of `O` and of `dV` is the dropped one, and dP passes through the same dropout.
 """
 
+import keras
 from keras import ops
 
 from keras_transformer.attention.block_totals import BlockTotals, put
 from keras_transformer.attention.distance_bias import bias_from_row
 from keras_transformer.attention.dot_product import silenced, softmax_scores
 from keras_transformer.attention.dropout import byte_dropout
+from keras_transformer.attention.first_order import not_differentiable
 from keras_transformer.attention.masks import combine_masks
 from keras_transformer.attention.seeded_block import BlockSeed
+
+ONCE = (
+    "Blockwise attention has no second derivatives. For them take "
+    '`attention="dot_product"`.'
+)
 
 
 def attend_by_block(blocks, tensors, *, mask=None, dropout=0.0, number=None):
@@ -38,26 +45,31 @@ def attend_by_block(blocks, tensors, *, mask=None, dropout=0.0, number=None):
     Returns:
         (blocks, batch, heads, size, value_dim).
     """
-    attention = BlockAttention(blocks, mask, dropout, number)
-    names = list(tensors)
+    # What has no gradient is an argument, too: JAX allows no tracer from outside.
+    constants = {"mask": mask, "number": number}
+    constants = {name: x for name, x in constants.items() if x is not None}
 
     @ops.custom_gradient
     def attend(*given):
         # Cut off from the record of a gradient tape, which would keep each block's P.
-        given = [ops.stop_gradient(tensor) for tensor in given]
-        inputs = dict(zip(names, given, strict=True))
-
+        # JAX would take it for a second derivative of zero.
+        if keras.backend.backend() != "jax":
+            given = [ops.stop_gradient(tensor) for tensor in given]
+        inputs = dict(zip(tensors, given, strict=False))
+        others = dict(zip(constants, given[len(tensors) :], strict=True))
+        attention = BlockAttention(blocks, dropout=dropout, **others)
         contexts = attention.contexts(inputs)
 
         def gradient(*arguments, upstream=None):
             if upstream is None:  # PyTorch names it
                 (upstream,) = arguments
             found = attention.gradients(inputs, contexts, upstream)
-            return tuple(found[name] for name in names)
+            found = [not_differentiable(found[name], ONCE) for name in tensors]
+            return (*found, *[None] * len(constants))
 
         return contexts, gradient
 
-    return attend(*tensors.values())
+    return attend(*tensors.values(), *constants.values())
 
 
 class BlockAttention:
@@ -70,7 +82,7 @@ class BlockAttention:
         number: where the seeds of the dropout begin.
     """
 
-    def __init__(self, blocks, mask, dropout, number):
+    def __init__(self, blocks, mask=None, dropout=0.0, number=None):
         self.blocks, self.mask = blocks, mask
         self.dropout, self.number = dropout, number
 

@@ -11,7 +11,14 @@ from keras_transformer.attention import (
     dot_product_attention,
 )
 from tests.attention.formulas import attention, visible
-from tests.backends import BACKEND, array_of, assert_close, compiled, gradients
+from tests.backends import (
+    BACKEND,
+    array_of,
+    assert_close,
+    compiled,
+    gradients,
+    second_gradients,
+)
 
 RNG = np.random.default_rng(21)
 HEADS, DIM, VALUE_DIM, REACH = 3, 6, 5, 7
@@ -296,3 +303,31 @@ def test_nothing_to_attend_to():
 def by_distance(queries, keys, offset):
     distance = ops.abs(ops.arange(queries)[:, None] + offset - ops.arange(keys)[None])
     return -ops.cast(distance, "float32")[None, None]
+
+
+def test_second_derivatives_are_refused():
+    query, key, value = arrays(11, 9)
+
+    def function(query):
+        return ops.sum(ops.square(blockwise_attention(query, key, value)))
+
+    with pytest.raises(NotImplementedError, match="no second derivatives"):
+        second_gradients(function, np.ones_like(query), query)
+
+
+@pytest.mark.skipif(BACKEND != "jax", reason="transformations of JAX")
+@pytest.mark.parametrize("name", ["jit", "checkpoint"])
+def test_gradients_of_transformed_functions(name):
+    import jax
+
+    query, key, value = map(ops.array, arrays(11, 9))
+
+    def function(query, mask, state):
+        attended = blockwise_attention(
+            query, key, value, mask=mask, dropout=0.3, seed=state
+        )
+        return ops.sum(ops.square(attended))
+
+    arguments = query, ops.array(KEYS), ops.array([3, 4], "uint32")
+    wrapped = getattr(jax, name)(function)
+    assert_close(jax.grad(wrapped)(*arguments), jax.grad(function)(*arguments))
