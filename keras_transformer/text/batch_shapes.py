@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+Shape = tuple[int, int, int]
+Dealt = tuple[Shape, np.ndarray]
+
 GRID = 48  # candidate lengths on each side
 IDLE = 0.25  # cost of an unused place in a batch, relative to a padding token
 
@@ -18,7 +21,7 @@ class BatchShapes:
         assignment: For each pair, the index of its shape, shape (pairs,).
     """
 
-    shapes: list[tuple[int, int, int]]
+    shapes: list[Shape]
     batches: list[int]
     assignment: np.ndarray
 
@@ -32,9 +35,33 @@ class BatchShapes:
             )
         )
 
+    def __len__(self) -> int:
+        """Gives the number of batches."""
+        return sum(self.batches)
+
+    def deal(self, generator: np.random.Generator | None) -> list[Dealt]:
+        """Gives the shape and the pairs of each batch.
+
+        Args:
+            generator: Decides which pairs of a shape come into which of its batches;
+                without it they keep their order.
+
+        Returns:
+            For each batch, shape after shape, its shape and the indices of its pairs.
+        """
+        dealt = []
+        for index, (shape, count) in enumerate(
+            zip(self.shapes, self.batches, strict=True)
+        ):
+            pairs = np.flatnonzero(self.assignment == index)
+            if generator is not None:
+                pairs = generator.permutation(pairs)
+            dealt += [(shape, part) for part in np.array_split(pairs, count)]
+        return dealt
+
 
 def choose_shapes(
-    lengths: np.ndarray, tokens_per_batch: int, max_shapes: int, rows_multiple_of: int
+    lengths: np.ndarray, max_shapes: int, tokens_per_batch: int, rows_multiple_of: int
 ) -> BatchShapes:
     """Chooses rectangles that cover all pairs at little cost.
 
@@ -50,10 +77,10 @@ def choose_shapes(
 
     Args:
         lengths: Source and target length of each pair, shape (pairs, 2).
+        max_shapes: Most rectangles.
         tokens_per_batch: Most source and target positions of a batch; at least
             the length of the longest source and target together, for as many rows
             as `rows_multiple_of` says.
-        max_shapes: Most rectangles.
         rows_multiple_of: What divides the rows of each batch.
 
     Returns:

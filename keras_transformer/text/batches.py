@@ -4,15 +4,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from keras_transformer.text.batch_shapes import BatchShapes, choose_shapes
+from keras_transformer.text.batch_shapes import Dealt, Shape, choose_shapes
 from keras_transformer.text.encoded_pairs import EncodedTexts
+from keras_transformer.text.sorted_batches import cut_sorted
 from keras_transformer.text.special_ids import SpecialIds
 
 Batch = tuple[dict[str, np.ndarray], np.ndarray]
 
 
 class Batches:
-    """Deals encoded pairs into batches of few shapes.
+    """Deals encoded pairs into batches with little padding.
 
     Args:
         source: The encoded source texts.
@@ -21,7 +22,7 @@ class Batches:
         max_length: Most positions of a source or target; pairs with more are
             left out and counted in `too_long`.
         tokens_per_batch: Most source and target positions of a batch.
-        max_shapes: Most shapes of batches.
+        max_shapes: Most shapes of batches, or None for no limit.
         rows_multiple_of: What divides the rows of each batch.
 
     Attributes:
@@ -38,7 +39,7 @@ class Batches:
         special_ids: SpecialIds,
         max_length: int,
         tokens_per_batch: int,
-        max_shapes: int,
+        max_shapes: int | None,
         rows_multiple_of: int = 1,
     ):
         self._source, self._target = source, target
@@ -47,24 +48,18 @@ class Batches:
         kept = (lengths <= max_length).all(axis=1)
         self.too_long = int((~kept).sum())
         self._pairs = np.flatnonzero(kept)
-        self.shapes: list[tuple[int, int, int]] = []
+        self.shapes: list[Shape] = []
         self.padding_share = 0.0
-        self._rows: list[np.ndarray] = []  # for each shape, the indices of its pairs
-        self._counts: list[int] = []
+        self._dealer = None
         if len(self._pairs):
-            self._deal(
-                lengths[kept],
-                choose_shapes(
-                    lengths[kept], tokens_per_batch, max_shapes, rows_multiple_of
-                ),
+            lengths, sizes = lengths[kept], (tokens_per_batch, rows_multiple_of)
+            self._dealer = (
+                cut_sorted(lengths, *sizes)
+                if max_shapes is None
+                else choose_shapes(lengths, max_shapes, *sizes)
             )
-
-    def _deal(self, lengths: np.ndarray, chosen: BatchShapes) -> None:
-        self.shapes, self._counts = chosen.shapes, chosen.batches
-        self.padding_share = 1 - int(lengths.sum()) / chosen.positions
-        self._rows = [
-            self._pairs[chosen.assignment == index] for index in range(len(self.shapes))
-        ]
+            self.shapes = self._dealer.shapes
+            self.padding_share = 1 - int(lengths.sum()) / self._dealer.positions
 
     @property
     def pairs(self) -> int:
@@ -78,9 +73,9 @@ class Batches:
 
     def __len__(self) -> int:
         """Gives the number of batches."""
-        return sum(self._counts)
+        return len(self._dealer) if self._dealer else 0
 
-    def order(self, seed: tuple[int, int] | None) -> list[tuple[int, np.ndarray]]:
+    def order(self, seed: tuple[int, int] | None) -> list[Dealt]:
         """Gives the shape and the pairs of each batch of an epoch.
 
         Args:
@@ -88,25 +83,23 @@ class Batches:
                 shape after shape.
 
         Returns:
-            Index into `shapes` and indices of pairs for each batch.
+            Shape and indices of pairs for each batch.
         """
-        rows = self._rows
+        if self._dealer is None:
+            return []
         generator = None if seed is None else np.random.default_rng(seed)
-        if generator is not None:
-            rows = [generator.permutation(indices) for indices in rows]
         order = [
-            (shape, part)
-            for shape, indices in enumerate(rows)
-            for part in np.array_split(indices, self._counts[shape])
+            (shape, self._pairs[indices])
+            for shape, indices in self._dealer.deal(generator)
         ]
         if generator is not None:
             order = [order[index] for index in generator.permutation(len(order))]
         return order
 
-    def iterate(self, order: list[tuple[int, np.ndarray]]) -> Iterator[Batch]:
+    def iterate(self, order: list[Dealt]) -> Iterator[Batch]:
         """Yields `({"source_ids", "target_ids"}, labels)` for each entry of `order`."""
         for shape, rows in order:
-            yield self._batch(rows, *self.shapes[shape])
+            yield self._batch(rows, *shape)
 
     def _batch(self, rows: np.ndarray, size: int, source: int, target: int) -> Batch:
         present = np.arange(len(rows))
@@ -120,17 +113,26 @@ class Batches:
 
 
 def check_sizes(
-    tokens_per_batch: int, max_length: int, max_shapes: int, rows_multiple_of: int
+    tokens_per_batch: int,
+    max_length: int,
+    max_shapes: int | None,
+    rows_multiple_of: int,
 ) -> None:
     """Raises `ValueError` for sizes of batches that are too small."""
     _check_at_least("max_length", max_length, 2)
-    _check_at_least("max_shapes", max_shapes, 1)
+    if max_shapes is not None:
+        _check_at_least("max_shapes", max_shapes, 1)
     _check_at_least("rows_multiple_of", rows_multiple_of, 1)
     why = "twice `max_length`"
     if rows_multiple_of > 1:
         why += f" for each of `rows_multiple_of`={rows_multiple_of} rows"
     least = 2 * max_length * rows_multiple_of
     _check_at_least("tokens_per_batch", tokens_per_batch, least, f" ({why})")
+
+
+def check_seed(seed: int) -> None:
+    """Raises `ValueError` for a seed from which nothing can be drawn."""
+    _check_at_least("seed", seed, 0)
 
 
 def _check_at_least(name: str, value: int, least: int, why: str = "") -> None:

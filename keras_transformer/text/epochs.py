@@ -18,6 +18,8 @@ class Epochs:
     counts as given once its last batch is asked for, so that a look at the first
     batches (as Keras takes one to build a model) uses up no epoch.
 
+    What an iteration gives is decided when it begins, whatever others do meanwhile.
+
     An iteration gives as many batches as an epoch has. If it begins within an epoch it
     ends within the next one, so that iterations one after the other give all batches in
     their order, and Keras, which counts them, is right.
@@ -63,13 +65,22 @@ class Epochs:
         tf = require("tensorflow", "TranslationData")
         ids = tf.TensorSpec((None, None), "int32")
         signature = ({"source_ids": ids, "target_ids": ids}, ids)
-        # The last batch stays outside the prefetch, and TensorFlow may add none of
-        # its own behind it: what runs ahead must not end the epoch.
-        parts = [
-            tf.data.Dataset.from_generator(part, output_signature=signature)
-            for part in (self._all_but_last, self._last)
-        ]
-        dataset = parts[0].prefetch(PREFETCHED).concatenate(parts[1])
+
+        def batches_from(*place):
+            # The last batch stays outside the prefetch, and TensorFlow may add none of
+            # its own behind it: what runs ahead must not end the epoch.
+            all_but_last, last = (
+                tf.data.Dataset.from_generator(
+                    part, args=place, output_signature=signature
+                )
+                for part in (self._all_but_last, self._last)
+            )
+            return all_but_last.prefetch(PREFETCHED).concatenate(last)
+
+        number = tf.TensorSpec((), "int64")
+        dataset = tf.data.Dataset.from_generator(
+            lambda: iter([(self.epoch, self.batch)]), output_signature=(number, number)
+        ).flat_map(batches_from)
         options = tf.data.Options()
         options.experimental_optimization.inject_prefetch = False
         # Nothing here is to be tuned, and the end of an iteration can miss that the
@@ -78,19 +89,18 @@ class Epochs:
         cardinality = tf.data.experimental.assert_cardinality(len(self.batches))
         return dataset.apply(cardinality).with_options(options)
 
-    def _order(self):
-        order = self._order_of(self.epoch)
-        if self.batch:
-            order = order[self.batch :] + self._order_of(self.epoch + 1)[: self.batch]
+    def _order(self, epoch: int, batch: int):
+        order = self._order_of(epoch)
+        if batch:
+            order = order[batch:] + self._order_of(epoch + 1)[:batch]
         return order
 
     def _order_of(self, epoch: int):
         return self.batches.order(None if self.seed is None else (self.seed, epoch))
 
-    def _all_but_last(self):
-        yield from self.batches.iterate(self._order()[:-1])
+    def _all_but_last(self, epoch, batch):
+        yield from self.batches.iterate(self._order(int(epoch), int(batch))[:-1])
 
-    def _last(self):
-        last = self._order()[-1:]
-        self.epoch += 1
-        yield from self.batches.iterate(last)
+    def _last(self, epoch, batch):
+        self.epoch = int(epoch) + 1
+        yield from self.batches.iterate(self._order(int(epoch), int(batch))[-1:])

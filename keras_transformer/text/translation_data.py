@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from keras_transformer.text.batches import Batches, check_sizes
+from keras_transformer.text.batches import Batches, check_seed, check_sizes
 from keras_transformer.text.corpus import Corpus
 from keras_transformer.text.encoded_pairs import EncodedTexts
 from keras_transformer.text.epochs import Epochs
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 class TranslationData:
-    """Tokenizes a corpus once and deals it into batches of few shapes.
+    """Tokenizes a corpus once and deals it into batches with little padding.
 
     With `x` and `y` the ids of a source and its target, a row holds
 
@@ -35,6 +35,10 @@ class TranslationData:
     tokens. Where a batch is split over several devices, `rows_multiple_of` their
     number lets each have as many rows.
 
+    With `max_shapes=None` pairs are sorted by both lengths and cut into batches, which
+    has the least padding, for steps that are not compiled for each shape (TensorFlow
+    without XLA, PyTorch). Mostly the same pairs share a batch then in each epoch.
+
     Batches and their order are drawn anew for each epoch, from the seed and the
     number of the epoch alone. To resume, set `epoch` and `batch` before `fit`. An
     iteration that is not read to its end is given again from its beginning.
@@ -49,7 +53,8 @@ class TranslationData:
         max_length: Most positions of a source or target, end or start included.
             Longer pairs are never truncated but left out, counted in `too_long`
             and reported by a logged warning.
-        max_shapes: Most shapes of training batches, and of validation batches.
+        max_shapes: Most shapes of training batches, and of validation batches, or
+            None for no limit.
         rows_multiple_of: What divides the number of rows of each batch.
         validation: For an iterable of pairs, the fraction or number of them to
             validate on; see `Corpus.from_pairs`.
@@ -73,9 +78,9 @@ class TranslationData:
     Raises:
         ImportError: tensorflow is missing.
         TypeError: A tokenizer without a method `tokenize`.
-        ValueError: Sizes below 1, a batch too small for a longest pair, a
-            tokenizer that truncates or gives special ids for text, or nothing
-            left to train on.
+        ValueError: Sizes below 1, a seed below 0, a batch too small for a longest
+            pair, a tokenizer that truncates or gives special ids for text, or
+            nothing left to train on.
 
     Examples:
         >>> class Bytes:
@@ -97,7 +102,7 @@ class TranslationData:
         target_tokenizer: Any = None,
         tokens_per_batch: int = 4096,
         max_length: int = 128,
-        max_shapes: int = 12,
+        max_shapes: int | None = 12,
         rows_multiple_of: int = 1,
         validation: int | float = 0,
         shuffle: bool = True,
@@ -106,6 +111,7 @@ class TranslationData:
         start_id: int = 2,
     ):
         check_sizes(tokens_per_batch, max_length, max_shapes, rows_multiple_of)
+        check_seed(seed)
         self.special_ids = SpecialIds(end=end_id, start=start_id)
         self._tokenizers = {"tokenizer": tokenizer}
         if target_tokenizer is not None:

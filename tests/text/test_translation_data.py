@@ -14,6 +14,8 @@ from keras_transformer.text import (
     train_tokenizer,
 )
 
+INPUTS = "source_ids", "target_ids"
+
 
 class Letters:
     """One id per letter: a is 4, b is 5, ..."""
@@ -87,22 +89,79 @@ def test_no_tuner_that_the_end_of_an_epoch_would_wait_for():
         assert dataset.options().autotune.enabled is False
 
 
-def test_every_pair_once_within_budget_and_shapes():
+@pytest.mark.parametrize(("limit", "padding"), [(None, 0.03), (12, 0.2)])
+def test_every_pair_once_within_budget_and_shapes(limit, padding):
     pairs = words(2000)
     data = TranslationData(
-        Corpus(train=pairs), Letters(), tokens_per_batch=600, max_length=40
+        Corpus(train=pairs),
+        Letters(),
+        tokens_per_batch=600,
+        max_length=40,
+        max_shapes=limit,
     )
     batches = epoch(data.train)
     assert sorted(rows(batches)) == sorted(pairs)
     shapes = {(*source.shape, target.shape[1]) for source, target, _ in batches}
     assert shapes == set(data.shapes)
-    assert 1 < len(shapes) <= 12
+    assert 1 < len(shapes) <= (limit or len(batches))
     assert all(batch * (source + target) <= 600 for batch, source, target in shapes)
     assert len(batches) == int(data.train.cardinality())
     positions = sum(source.size + target.size for source, target, _ in batches)
     real = sum(len(x) + len(y) + 2 for x, y in pairs)
     assert data.padding_share == pytest.approx(1 - real / positions)
-    assert data.padding_share < 0.2
+    assert data.padding_share < padding
+
+
+class Traced(keras.layers.Layer):
+    """Counts how often it is traced."""
+
+    def __init__(self):
+        super().__init__()
+        self.times = 0
+
+    def call(self, inputs):
+        self.times += 1
+        return inputs
+
+
+def test_one_traced_step_takes_all_shapes():
+    source, target = (keras.Input((None,), dtype="int32", name=n) for n in INPUTS)
+    traced = Traced()
+    context = keras.layers.Embedding(40, 4)(source)
+    context = keras.layers.GlobalAveragePooling1D(keepdims=True)(context)
+    logits = traced(keras.layers.Embedding(40, 40)(target))
+    model = keras.Model([source, target], logits + keras.layers.Dense(1)(context))
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    data = TranslationData(
+        words(2000), Letters(), tokens_per_batch=600, max_shapes=None
+    )
+    assert len(data.shapes) > 50
+    model.fit(data.train, epochs=2, shuffle=False, verbose=0)
+    assert traced.times <= 4
+
+
+def test_unlimited_batches_change_by_pairs_of_the_same_lengths_only():
+    pairs = words(2000)
+    data = TranslationData(pairs, Letters(), tokens_per_batch=600, max_shapes=None)
+
+    def batches():
+        return [rows([batch]) for batch in epoch(data.train)]
+
+    def lengths(batch):
+        return sorted((len(source), len(target)) for source, target in batch)
+
+    first, second = batches(), batches()
+    assert {frozenset(batch) for batch in first} != {frozenset(b) for b in second}
+    assert sorted(map(lengths, first)) == sorted(map(lengths, second))
+
+
+def test_unlimited_batches_are_full():
+    data = TranslationData(
+        words(2000), Letters(), tokens_per_batch=600, max_shapes=None
+    )
+    positions = sorted(x.size + y.size for x, y, _ in epoch(data.train))
+    assert positions[1] > 0.8 * 600  # but for the last
+    assert np.mean(positions) > 0.95 * 600
 
 
 def test_more_shapes_pad_less():
@@ -115,21 +174,26 @@ def test_more_shapes_pad_less():
     assert shares[-1] < 0.08
 
 
-def test_rows_of_padding_are_few():
-    data = TranslationData(words(2000), Letters(), tokens_per_batch=600)
+@pytest.mark.parametrize(("limit", "most"), [(None, 0), (12, 1)])
+def test_rows_of_padding_are_few(limit, most):
+    data = TranslationData(
+        words(2000), Letters(), tokens_per_batch=600, max_shapes=limit
+    )
     batches = epoch(data.train)
     empty = [int((~source.any(axis=1)).sum()) for source, _, _ in batches]
-    assert max(empty) <= 1
+    assert max(empty) <= most
 
 
+@pytest.mark.parametrize("limit", [None, 12])
 @pytest.mark.parametrize("multiple", [3, 8])
-def test_rows_are_a_multiple_and_pairs_and_budget_as_before(multiple):
+def test_rows_are_a_multiple_and_pairs_and_budget_as_before(multiple, limit):
     pairs = words(2000)
     data = TranslationData(
         Corpus(train=pairs, validation=pairs[:50]),
         Letters(),
         tokens_per_batch=700,
         max_length=40,
+        max_shapes=limit,
         rows_multiple_of=multiple,
     )
     for split, wanted in ((data.train, pairs), (data.validation, pairs[:50])):
@@ -156,9 +220,12 @@ def test_few_pairs_are_not_spread_over_many_batches():
     assert int(data.train.cardinality()) == 1
 
 
-def test_epochs_differ_and_are_reproducible():
+@pytest.mark.parametrize("limit", [None, 12])
+def test_epochs_differ_and_are_reproducible(limit):
     def epochs(seed, count=3):
-        data = TranslationData(words(300), Letters(), tokens_per_batch=600, seed=seed)
+        data = TranslationData(
+            words(1000), Letters(), tokens_per_batch=600, max_shapes=limit, seed=seed
+        )
         return [epoch(data.train) for _ in range(count)]
 
     first, second = epochs(1), epochs(1)
@@ -202,6 +269,25 @@ def test_an_epoch_counts_when_its_last_batch_is_asked_for():
     assert data.epoch == 0
     next(iterator)
     assert data.epoch == 1
+
+
+def test_iterations_side_by_side_give_whole_epochs():
+    def data():
+        return TranslationData(words(300), Letters(), tokens_per_batch=600)
+
+    whole = epoch(data().train)
+    zipped = data()
+    pairs = list(zip(zipped.train, zipped.train, strict=True))
+    for side in zip(*pairs, strict=True):
+        assert same(epoch(side), whole)
+    assert zipped.epoch == 1
+    nested = data()
+    outer = iter(nested.train)
+    first = [next(outer) for _ in range(3)]
+    assert same(epoch(nested.train), whole)
+    assert nested.epoch == 1
+    assert not same(epoch(nested.train.take(3)), whole[:3])
+    assert same(epoch([*first, *outer]), whole)
 
 
 def test_without_shuffling_every_epoch_is_the_same():
@@ -390,6 +476,8 @@ def test_tokenizers_that_truncate_or_add_ids_are_refused(toy):
         ("tokens_per_batch", 4096.0, "256"),
         ("rows_multiple_of", 0, "1"),
         ("rows_multiple_of", True, "1"),
+        ("seed", None, "0"),
+        ("seed", -1, "0"),
     ],
 )
 def test_sizes_are_checked(option, value, least):
