@@ -55,6 +55,7 @@ def main():
         tokenizer,
         tokens_per_batch=recipe.tokens_per_batch,
         max_length=recipe.max_length,
+        max_shapes=options.max_shapes or None,
         seed=options.seed,
     )
     model = Transformer(recipe.vocabulary_size, **recipe.model)
@@ -144,6 +145,7 @@ def parse_options():
     add("--scale", type=float, default=1.0, help="factor of widths and batches")
     add("--seed", type=int, default=0)
     add("--bleu-every", type=int, help="epochs between translations of `val`")
+    add("--max-shapes", type=int, default=12, help="of batches; 0 for no limit")
     add("--bfloat16", action="store_true", help="compute in bfloat16")
     add("--jit", action="store_true", help="compile steps with XLA")
     add("--output", type=Path, help="folder of the run; by default in models/")

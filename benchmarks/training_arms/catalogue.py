@@ -14,6 +14,7 @@ KEPT_MEMORY = {
     "glibc.malloc.trim_threshold=100000000000"
 }
 TENSORFLOW = decoding.TENSORFLOW
+ONEDNN = {**TENSORFLOW, "TF_ENABLE_ONEDNN_OPTS": "1"}  # not the default everywhere
 TORCH = {**decoding.TORCH, **KEPT_MEMORY}
 JAX = {"KERAS_BACKEND": "jax", **KEPT_MEMORY}
 FOLDER = "benchmarks.training_arms"
@@ -58,6 +59,7 @@ ENTRIES = {
     PEAK: Entry(("matrix_product", "MatrixProducts"), ("numpy",)),
     "ours": Entry(OURS, KERAS),
     "ours-bfloat16": Entry(OURS, KERAS, options={"dtype": "mixed_bfloat16"}),
+    "ours-onednn": Entry(OURS, KERAS, ONEDNN, extra=True),
     "ours-jax": Entry(OURS, ("keras", "jax"), JAX),
     "ours-torch": Entry(OURS, ("keras", "torch"), TORCH),
     "ours-bare": Entry(OURS, KERAS, options={"bare": True}, extra=True),
