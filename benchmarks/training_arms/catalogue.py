@@ -68,6 +68,7 @@ ENTRIES = {
     "kerashub-jit": Entry(
         KERASHUB, ("keras-hub", *KERAS), options={"jit_compile": True}, extra=True
     ),
+    "kerashub-onednn": Entry(KERASHUB, ("keras-hub", *KERAS), ONEDNN, extra=True),
     "kerashub-jax": Entry(KERASHUB, ("keras-hub", "keras", "jax"), JAX),
     "tutorial": Entry(TUTORIAL, KERAS),
     "tutorial-jit": Entry(TUTORIAL, KERAS, options={"jit_compile": True}, extra=True),

@@ -6,12 +6,21 @@ import sys
 from contextlib import contextmanager
 
 LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
+ONEDNN = "TF_ENABLE_ONEDNN_OPTS"
 
 
-def start_backend():
-    """Import Keras, and let its backend look for devices."""
+def start_backend(*, to_train=False):
+    """Import Keras, and let its backend look for devices.
+
+    Args:
+        to_train: whether to use oneDNN where TensorFlow would not: a training step is
+            faster with it even on processors without instructions for neural networks.
+            What the environment says stays.
+    """
     with without_chatter():
         os.environ.setdefault(LOG_LEVEL, "3")
+        if to_train:
+            os.environ.setdefault(ONEDNN, "1")
         keras = importlib.import_module("keras")
         keras.ops.convert_to_numpy(keras.ops.zeros((1,)))
 

@@ -44,7 +44,7 @@ def train(config=None, quiet=False, **given):
 def _train(settings, quiet):
     from keras_transformer.cli import run_folder
 
-    start_backend()
+    start_backend(to_train=True)
     from keras_transformer.cli.training_run import TrainingRun
 
     try:
