@@ -43,5 +43,11 @@ def test_a_last_batch_is_filled_to_the_multiple():
     assert cut.sizes == [8, 1]
 
 
+def test_begins_in_the_direction_that_pads_less():
+    lengths = [(3, 1), (1, 1), (1, 3), (3, 2), (1, 1)]
+    cut = cut_sorted(np.array(lengths), 12, 1)
+    assert cut.batches == [(3, 1, 3), (2, 3, 2)]  # not (3, 3, 1), (2, 3, 3)
+
+
 def test_one_pair():
     assert cut_sorted(np.array([[3, 9]]), 24, 1).batches == [(1, 3, 9)]
