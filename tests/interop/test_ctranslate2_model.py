@@ -194,11 +194,14 @@ def test_int8_is_smaller_and_close(tmp_path):
         weights = tmp_path / name / "model" / "model.bin"
         # The table of positions is never quantized.
         sizes.append(weights.stat().st_size - 4096 * 16 * 4)
+        # Its products of integers overflow on CPUs without VNNI; these are of floats.
+        folder = str(tmp_path / name / "model")
+        translator = ctranslate2.Translator(folder, compute_type="float32")
         pieces = engine.pieces(random_sources())
-        results = engine.translator.score_batch(pieces, pieces)
+        results = translator.score_batch(pieces, pieces)
         scores.append([np.mean(result.log_probs) for result in results])
     assert sizes[1] < 0.5 * sizes[0]
-    assert 0 < np.abs(np.subtract(*scores)).max() < 0.5
+    assert 0 < np.abs(np.subtract(*scores)).max() < 0.25
 
 
 def test_the_models_weights_stay_as_they_are(tmp_path):
