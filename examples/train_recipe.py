@@ -60,7 +60,10 @@ def main():
     )
     model = Transformer(recipe.vocabulary_size, **recipe.model)
     compile_model(model, recipe, options.jit)
-    print(f"{model.count_params():,} parameters, {len(data.train)} batches an epoch")
+    print(
+        f"{model.count_params():,} parameters, {len(data.train)} batches an epoch, "
+        f"{len(data.shapes)} shapes, {data.padding_share:.1%} padding"
+    )
     fit(model, data, corpus, tokenizer, recipe, options, log)
 
     print("Translating the test set ...")

@@ -37,6 +37,8 @@ def blockwise_attention(
 
     A mask or bias of all pairs has both lengths itself; so have scores that are asked
     for. Dropout is as frequent as in `dot_product_attention`, but drops other scores.
+    There are first derivatives only; asking for a second one raises
+    `NotImplementedError`.
 
     Args:
         query: (batch, query, heads, head_dim), floating point.

@@ -6,7 +6,14 @@ import pytest
 from keras import ops
 
 from keras_transformer import Perplexity, SmoothedCrossEntropy, TokenAccuracy
-from tests.backends import BACKEND, array_of, assert_close, compiled, second_gradients
+from tests.backends import (
+    BACKEND,
+    array_of,
+    assert_close,
+    compiled,
+    gradients,
+    second_gradients,
+)
 from tests.training.formulas import mean_loss
 
 RNG = np.random.default_rng(43)
@@ -170,8 +177,14 @@ def test_variables_as_logits(kind):
     x = x if kind == "keras" else x.value
     found = array_of(SmoothedCrossEntropy(0.1)(LABELS, x))
     assert found == pytest.approx(mean_loss(LABELS, LOGITS, 0.1), rel=1e-5)
-    for metric in (TokenAccuracy(), Perplexity()):
-        metric.update_state(LABELS, x)
+    accuracy, perplexity = TokenAccuracy(), Perplexity()
+    accuracy.update_state(LABELS, x)
+    perplexity.update_state(LABELS, x)
+    real = LABELS != 0
+    right = np.argmax(LOGITS, axis=-1) == LABELS
+    assert float(accuracy.result()) == pytest.approx(right[real].mean())
+    expected = np.exp(mean_loss(LABELS, LOGITS))
+    assert float(perplexity.result()) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.tensorflow_only
@@ -202,6 +215,12 @@ def _other_floatx(request):
 
 @pytest.mark.usefixtures("_other_floatx")
 def test_losses_are_float32_for_any_floatx():
-    loss = SmoothedCrossEntropy(0.1)(LABELS, LOGITS)
-    assert "float32" in str(loss.dtype)
-    assert float(loss) == pytest.approx(mean_loss(LABELS, LOGITS, 0.1), rel=1e-5)
+    loss = SmoothedCrossEntropy(0.1)
+    value = loss(LABELS, LOGITS)
+    assert "float32" in str(value.dtype)
+    assert float(value) == pytest.approx(mean_loss(LABELS, LOGITS, 0.1), rel=1e-5)
+    (found,) = gradients(lambda x: loss(LABELS, x), LOGITS)
+    assert "float32" in str(found.dtype)
+    q = 0.9 * np.eye(5)[LABELS] + 0.1 / 5
+    real = (LABELS != 0)[..., None]
+    assert_close(found, (probabilities(LOGITS) - q) * real / real.sum())
