@@ -58,7 +58,11 @@ def parse_options():
     parser.add_argument("--steps", type=int, help="batches of one measurement")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--together", type=int, help="arms in memory beside `ours`")
-    parser.add_argument("--grow", choices=list(QUANTITIES), help="cost of `ours`")
+    parser.add_argument(
+        "--grow",
+        choices=list(QUANTITIES),
+        help="cost of `ours`, or of the one arm named",
+    )
     parser.add_argument("--bare", action="store_true", help="`ours` without `fit`")
     parser.add_argument("--arm", choices=list(ENTRIES), help=argparse.SUPPRESS)
     parser.add_argument("--value", type=int, help=argparse.SUPPRESS)

@@ -47,18 +47,18 @@ class Point:
 
 
 def run(options):
-    """Measure `ours` at five values around the size's own; write a table and a plot."""
+    """Measure an arm at five values around the size's own; write a table and a plot."""
     usual = training_task(options.size, options.steps)
     own = {**usual.model, **asdict(usual)}[QUANTITIES[options.grow]]
     # A size of few layers has fewer values.
     values = sorted({max(round(own * factor), 1) for factor in FACTORS})
-    base = arm("ours")
+    base = arm(options.arms[0] if len(options.arms) == 1 else "ours")
     arms = {str(value): value for value in values}
     found = side_by_side(
         [Arm(name, base.packages, base.environment) for name in arms],
         lambda arm: [
             *worker_flags(options),
-            *("--arm", "ours", "--grow", options.grow, "--value", arm.name),
+            *("--arm", base.name, "--grow", options.grow, "--value", arm.name),
         ],
         {"train": 1},
         options.rounds,
@@ -74,10 +74,10 @@ def run(options):
     ]
     name = f"training_growth_{options.grow}_{options.size}"
     title = (
-        f"A training step of `ours` at other values of {options.grow}, all else as in "
-        f"size {options.size}. Growth: the exponent p with which the time grew from "
-        "the value before, as value^p; of the arithmetic, for comparison. Medians of "
-        f"{options.rounds} rounds."
+        f"A training step of `{base.name}` at other values of {options.grow}, all else "
+        f"as in size {options.size}. Growth: the exponent p with which the time grew "
+        "from the value before, as value^p; of the arithmetic, for comparison. Medians "
+        f"of {options.rounds} rounds."
     )
     befores = [None, *points[:-1]]
     rows = [table_row(*pair) for pair in zip(points, befores, strict=True)]
