@@ -14,9 +14,8 @@ from pathlib import Path
 from matplotlib import pyplot, rcParams
 from matplotlib.ticker import MaxNLocator
 
-from benchmarks.report import number, write_report
+from benchmarks.report import IMAGES, number, write_report
 
-IMAGES = Path(__file__).parents[1] / "docs" / "images"
 HEADER = [
     "run",
     "backend",

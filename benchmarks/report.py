@@ -9,6 +9,7 @@ from rich.table import Table
 
 from benchmarks.quiet import core_count
 
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
 RESULTS = Path(__file__).parent / "results"
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from matplotlib import pyplot, rcParams
 from matplotlib.ticker import LogFormatter
 
-from benchmarks.report import RESULTS, number, write_report
+from benchmarks.report import IMAGES, number, write_report
 from benchmarks.side_by_side import Arm, Measured, side_by_side
 from benchmarks.training import worker_flags
 from benchmarks.training_arms.catalogue import arm
@@ -89,7 +89,7 @@ def run(options):
         ],
     }
     write_report(name, title, [options.grow, *HEADER], rows, details)
-    plot(points, options.grow, f"size {options.size}", RESULTS / f"{name}.svg")
+    plot(points, options.grow, f"size {options.size}", IMAGES / f"{name}.svg")
 
 
 def table_row(point, before):
