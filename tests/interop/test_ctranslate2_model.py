@@ -194,7 +194,7 @@ def test_int8_is_smaller_and_close(tmp_path):
         weights = tmp_path / name / "model" / "model.bin"
         # The table of positions is never quantized.
         sizes.append(weights.stat().st_size - 4096 * 16 * 4)
-        # Its products of integers overflow on CPUs without VNNI; these are of floats.
+        # Its products of integers can overflow without VNNI; these are of floats.
         folder = str(tmp_path / name / "model")
         translator = ctranslate2.Translator(folder, compute_type="float32")
         pieces = engine.pieces(random_sources())
