@@ -53,7 +53,7 @@ def parse_options():
     """Read the command line."""
     usual = [name for name, entry in ENTRIES.items() if not entry.extra]
     parser = argparse.ArgumentParser(description="Speed of training.")
-    parser.add_argument("--arms", default=",".join(usual), help="names with commas")
+    parser.add_argument("--arms", help="names with commas; by default the usual ones")
     parser.add_argument("--size", choices=list(MODELS), default="T")
     parser.add_argument("--steps", type=int, help="batches of one measurement")
     parser.add_argument("--rounds", type=int, default=5)
@@ -67,10 +67,14 @@ def parse_options():
     parser.add_argument("--arm", choices=list(ENTRIES), help=argparse.SUPPRESS)
     parser.add_argument("--value", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    options.arms = options.arms.split(",")
+    if options.grow:
+        options.arms = options.arms or "ours"
+    options.arms = options.arms.split(",") if options.arms else usual
     options.together = options.together or TOGETHER[options.size]
     if unknown := set(options.arms) - set(ENTRIES):
         parser.error(f"unknown arms: {', '.join(sorted(unknown))}")
+    if options.grow and len(options.arms) > 1:
+        parser.error(f"--grow measures one of --arms. Received: {len(options.arms)}")
     return options
 
 

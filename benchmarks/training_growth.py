@@ -52,7 +52,7 @@ def run(options):
     own = {**usual.model, **asdict(usual)}[QUANTITIES[options.grow]]
     # A size of few layers has fewer values.
     values = sorted({max(round(own * factor), 1) for factor in FACTORS})
-    base = arm(options.arms[0] if len(options.arms) == 1 else "ours")
+    base = arm(options.arms[0])
     arms = {str(value): value for value in values}
     found = side_by_side(
         [Arm(name, base.packages, base.environment) for name in arms],
