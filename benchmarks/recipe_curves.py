@@ -2,7 +2,9 @@
 
     python -m benchmarks.recipe_curves models/multi30k_tiny-seed*
 
-Each folder is a finished run of the same recipe. README.md in this folder says more.
+Each folder is a finished run of the same recipe on this machine. Beside folders a
+results file of this program may be named, whose runs are taken over. README.md in this
+folder says more.
 """
 
 import argparse
@@ -14,7 +16,7 @@ from pathlib import Path
 from matplotlib import pyplot, rcParams
 from matplotlib.ticker import MaxNLocator
 
-from benchmarks.report import IMAGES, number, write_report
+from benchmarks.report import IMAGES, machine, number, write_report
 
 HEADER = [
     "run",
@@ -25,6 +27,7 @@ HEADER = [
     "test BLEU",
     "test chrF",
     "minutes",
+    "CPU",
 ]
 
 
@@ -60,14 +63,20 @@ class Run:
 def main():
     """Write the table, the logs and the plot."""
     parser = argparse.ArgumentParser(description="Curves of training runs.")
-    parser.add_argument("folders", nargs="+", type=Path, help="of finished runs")
-    parser.add_argument("--name", default="multi30k_tiny", help="of the files")
+    add = parser.add_argument
+    add("runs", nargs="+", type=Path, help="folders of finished runs, results files")
+    add("--name", default="multi30k_tiny", help="of the files")
     options = parser.parse_args()
-    runs = [read_run(folder) for folder in options.folders]
-    scores = [run.log["test"]["bleu"] for run in runs]
+    runs = [run for path in options.runs for run in read_runs(path)]
+    if len({run.name for run in runs}) < len(runs):
+        parser.error("runs must differ in the names of their folders")
+    scores = {}
+    for run in runs:
+        scores.setdefault(run.log["backend"], []).append(run.log["test"]["bleu"])
+    found = [f"{number_and_spread(some)} on {name}" for name, some in scores.items()]
     title = (
-        f"Recipe {options.name}, runs: {len(runs)}, test BLEU "
-        f"{number_and_spread(scores)}. {runs[0].log['test']['bleu_signature']}"
+        f"Recipe {options.name}, test BLEU {', '.join(found)}. "
+        f"{runs[0].log['test']['bleu_signature']}"
     )
     local = {"command", "data"}  # paths of this machine
     logs = {
@@ -80,20 +89,27 @@ def main():
     plot(runs, options.name, IMAGES / f"{name}.svg")
 
 
-def read_run(folder):
-    """Read the log of a finished run."""
-    log = json.loads((folder / "log.json").read_text())
+def read_runs(path):
+    """Read the log of a finished run from its folder, or the runs of a results file."""
+    if path.is_file():
+        report = json.loads(path.read_text())
+        return [
+            Run(name, {"cpu": report["cpu"], **log})
+            for name, log in report["runs"].items()
+        ]
+    log = json.loads((path / "log.json").read_text())
     if "test" not in log:
-        raise SystemExit(f"{folder} has no test scores: the run is not finished.")
-    return Run(folder.name, log)
+        raise SystemExit(f"{path} has no test scores: the run is not finished.")
+    return [Run(path.name, {"cpu": machine()["cpu"], **log})]
 
 
 def number_and_spread(scores):
-    """Return the mean, with the standard deviation of several scores."""
+    """Return the mean of some runs, with the standard deviation of several."""
     mean = f"{statistics.mean(scores):.2f}"
     if len(scores) == 1:
-        return mean
-    return f"{mean} (standard deviation {statistics.stdev(scores):.2f})"
+        return f"{mean} of 1 run"
+    spread = statistics.stdev(scores)
+    return f"{mean} of {len(scores)} runs (standard deviation {spread:.2f})"
 
 
 def table_row(run):
@@ -108,6 +124,7 @@ def table_row(run):
         number(run.log["test"]["bleu"]),
         number(run.log["test"]["chrf"]),
         number(run.minutes, 0),
+        run.log["cpu"],
     ]
 
 
