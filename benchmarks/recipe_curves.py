@@ -49,6 +49,22 @@ class Run:
         return self.log["epochs"]
 
     @property
+    def about(self):
+        """What runs that are compared have in common."""
+        return {
+            "name": self.log.get("name"),
+            "recipe": self.log["recipe"],
+            "test set": self.log["test"]["set"],
+            "signature": self.log["test"]["bleu_signature"],
+        }
+
+    @property
+    def arithmetic(self):
+        """Backend, and dtype where it is not float32."""
+        dtype = self.log.get("dtype", "float32")
+        return " ".join([self.log["backend"], dtype]).removesuffix(" float32")
+
+    @property
     def minutes(self):
         """Time of training and validation, of as many epochs as the median one."""
         seconds = statistics.median(epoch["seconds"] for epoch in self.epochs)
@@ -65,18 +81,19 @@ def main():
     parser = argparse.ArgumentParser(description="Curves of training runs.")
     add = parser.add_argument
     add("runs", nargs="+", type=Path, help="folders of finished runs, results files")
-    add("--name", default="multi30k_tiny", help="of the files")
+    add("--name", help="of the files, by default the recipe's")
     options = parser.parse_args()
     runs = [run for path in options.runs for run in read_runs(path)]
     if len({run.name for run in runs}) < len(runs):
         parser.error("runs must differ in the names of their folders")
-    scores = {}
-    for run in runs:
-        scores.setdefault(run.log["backend"], []).append(run.log["test"]["bleu"])
-    found = [f"{number_and_spread(some)} on {name}" for name, some in scores.items()]
+    for what in ("recipe", "test set", "signature", "name"):
+        if any(run.about[what] != runs[0].about[what] for run in runs):
+            parser.error(f"runs must have the same {what}")
+    recipe = options.name or runs[0].about["name"]
+    if not recipe:
+        parser.error("a log of before the recipe's name was written needs --name")
     title = (
-        f"Recipe {options.name}, test BLEU {', '.join(found)}. "
-        f"{runs[0].log['test']['bleu_signature']}"
+        f"Recipe {recipe}, test BLEU {scores_of(runs)}. {runs[0].about['signature']}"
     )
     local = {"command", "data"}  # paths of this machine
     logs = {
@@ -84,9 +101,9 @@ def main():
         for run in runs
     }
     details = {"runs": logs}
-    name = f"recipe_{options.name}"
+    name = f"recipe_{recipe}"
     write_report(name, title, HEADER, [table_row(run) for run in runs], details)
-    plot(runs, options.name, IMAGES / f"{name}.svg")
+    plot(runs, recipe, IMAGES / f"{name}.svg")
 
 
 def read_runs(path):
@@ -103,13 +120,20 @@ def read_runs(path):
     return [Run(path.name, {"cpu": machine()["cpu"], **log})]
 
 
-def number_and_spread(scores):
-    """Return the mean of some runs, with the standard deviation of several."""
-    mean = f"{statistics.mean(scores):.2f}"
-    if len(scores) == 1:
-        return f"{mean} of 1 run"
-    spread = statistics.stdev(scores)
-    return f"{mean} of {len(scores)} runs (standard deviation {spread:.2f})"
+def scores_of(runs):
+    """Return the mean BLEU for each arithmetic, and the deviation of several runs."""
+    scores = {}
+    for run in runs:
+        scores.setdefault(run.arithmetic, []).append(run.log["test"]["bleu"])
+    parts = []
+    for arithmetic, some in scores.items():
+        spread = (
+            f", standard deviation {statistics.stdev(some):.2f}" if some[1:] else ""
+        )
+        parts.append(
+            f"{statistics.mean(some):.2f} on {arithmetic} (runs: {len(some)}{spread})"
+        )
+    return ", ".join(parts)
 
 
 def table_row(run):
@@ -117,7 +141,7 @@ def table_row(run):
     bleu = run.values("val_bleu")[1]
     return [
         run.name,
-        run.log["backend"],
+        run.arithmetic,
         str(run.epochs[-1]["step"]),
         number(min(run.values("val_loss")[1]), 3),
         number(max(bleu) if bleu else None),
@@ -138,7 +162,7 @@ def plot(runs, recipe, path):
         left.plot(*run.values("loss"), ":", color=color, label=f"{run.name}, training")
         left.plot(*run.values("val_loss"), color=color, label=f"{run.name}, validation")
         right.plot(*run.values("val_bleu"), "o-", color=color, label=run.name)
-    left.set_ylabel("loss for a token")
+    left.set_ylabel("loss")
     right.set_ylabel("validation BLEU of greedy search")
     for side in axes:
         side.set_xlabel("step")

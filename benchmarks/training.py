@@ -67,6 +67,8 @@ def parse_options():
     parser.add_argument("--arm", choices=list(ENTRIES), help=argparse.SUPPRESS)
     parser.add_argument("--value", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.bare and (options.arms or options.grow):
+        parser.error("--bare goes with neither --arms nor --grow")
     if options.grow:
         options.arms = options.arms or "ours"
     options.arms = options.arms.split(",") if options.arms else usual

@@ -151,6 +151,7 @@ def wmt14_base():
         average_last=5,
         average_every=1500,
         max_length=256,
+        tokenizer={"normalization": "identity"},
     )
 
 
@@ -170,6 +171,7 @@ def wmt14_big():
         average_last=20,
         average_every=600,
         max_length=256,
+        tokenizer={"normalization": "identity"},
     )
 
 

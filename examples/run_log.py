@@ -23,6 +23,7 @@ class CurveLog(keras.callbacks.Callback):
         options.output.mkdir(parents=True, exist_ok=True)
         self.file, self.epochs = options.output / "log.json", []
         self.settings = {
+            "name": options.recipe,
             "recipe": asdict(recipe),
             "data": str(options.data.resolve()),
             "source": options.source,
@@ -49,10 +50,11 @@ class CurveLog(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         """Refuse epochs of another length than before."""
-        if self.epochs and self.epochs[0]["step"] != self.every:
+        before = self.epochs[0]["step"] if self.epochs else self.every
+        if before != self.every:
             sys.exit(
-                f"{self.file.parent} has a run with {self.epochs[0]['step']} steps "
-                f"between weights that are averaged. Received: {self.every} (`--steps`)"
+                f"{self.file.parent} has a run that takes weights for the average "
+                f"every {before} steps. Received: {self.every} (`--steps`)"
             )
 
     def on_epoch_begin(self, epoch, logs=None):

@@ -90,14 +90,12 @@ def compile_model(model, recipe, jit_compile):
 
 
 def fit(model, data, corpus, tokenizer, recipe, options, log):
-    """Train; an epoch of `fit` is what lies between two weights of the average."""
+    """Train; an epoch of `fit` ends where weights are taken for the average."""
     batches = len(data.train)
     steps = number_of_steps(recipe, batches, options)
     every = batches if recipe.average_every == "epoch" else recipe.average_every
-    every = min(every, steps)
-    if options.steps:  # as many as asked for, in parts of one size
-        every = steps // math.ceil(steps / every)
-    epochs = steps // every
+    epochs, every = equal_parts(steps, every)
+    print(f"Training: {epochs} x {every} steps, {epochs * every:,} in all")
     averaging = CheckpointAveraging(last=recipe.average_last)
     greedy = Translator(model, tokenizer, search=GreedySearch())
     log.every = every
@@ -130,6 +128,16 @@ def number_of_steps(recipe, batches, options):
     return recipe.steps or recipe.epochs * batches
 
 
+def equal_parts(steps, most):
+    """Split steps into as few equal parts as can be, of `most` steps or fewer.
+
+    Returns the number of parts and the steps of one. Where that does not come out even,
+    they have together some steps more, never fewer.
+    """
+    parts = math.ceil(steps / most)
+    return parts, math.ceil(steps / parts)
+
+
 def parse_options():
     """Read the command line."""
     parser = argparse.ArgumentParser(
@@ -147,7 +155,7 @@ def parse_options():
     length("--steps", type=positive, help="optimizer steps, not the recipe's")
     add("--scale", type=float, default=1.0, help="factor of widths and batches")
     add("--seed", type=int, default=0)
-    add("--bleu-every", type=int, help="epochs between translations of `val`")
+    add("--bleu-every", type=positive, help="epochs between translations of `val`")
     add("--max-shapes", type=int, default=12, help="of batches; 0 for no limit")
     add("--bfloat16", action="store_true", help="compute in bfloat16")
     add("--jit", action="store_true", help="compile steps with XLA")

@@ -7,6 +7,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -70,18 +71,60 @@ def test_second_call_goes_on_where_the_first_one_ended(tmp_path):
     error = run(tmp_path, "--epochs", "2", "--seed", "1", refused=True)
     assert "has a run with another `seed`" in error
     error = run(tmp_path, "--steps", "1", refused=True)
-    assert f"has a run with {steps} steps" in error
+    assert f"takes weights for the average every {steps} steps" in error
     (tmp_path / "val.es").unlink()
     assert "There is neither" in run(tmp_path, "--epochs", "2", refused=True)
 
 
+def example(name, monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    return runpy.run_path(str(SCRIPT.with_name(name)))
+
+
+def test_parts_have_as_many_steps_as_asked_for_or_a_few_more(monkeypatch):
+    equal_parts = example("train_recipe.py", monkeypatch)["equal_parts"]
+    assert equal_parts(5270, 62) == (85, 62)
+    assert equal_parts(100, 62) == (2, 50)
+    assert equal_parts(1, 62) == (1, 1)
+    for steps in range(1, 200):
+        for most in range(1, 70):
+            parts, size = equal_parts(steps, most)
+            assert size <= most
+            assert steps <= parts * size < steps + parts
+            assert (parts - 1) * most < steps
+
+
+@pytest.mark.parametrize(
+    ("losses", "patience", "ends"),
+    [
+        ([], 2, False),
+        ([3.0, 2.0], 2, False),
+        ([3.0, 2.0, 2.5], 2, False),
+        ([3.0, 2.0, 2.5, 2.1], 2, True),
+        ([3.0, 2.0, 2.5, 1.9], 2, False),
+        ([3.0, 2.0, 2.0, 2.0], 2, True),
+        ([1.0, 2.0, 2.0, 2.0], None, False),
+    ],
+)
+def test_training_ends_without_gain(losses, patience, ends, monkeypatch):
+    log = SimpleNamespace(epochs=[{"val_loss": loss} for loss in losses])
+    stop = example("run_log.py", monkeypatch)["StopWithoutGain"](log, patience)
+    stop.set_model(SimpleNamespace(stop_training=False))
+    stop.on_epoch_end(len(losses))
+    assert stop.is_time() == stop.model.stop_training == ends
+
+
 @pytest.mark.parametrize(
     "arguments",
-    [["--steps", "0"], ["--epochs", "x"], ["--steps", "2", "--epochs", "2"]],
+    [
+        ["--steps", "0"],
+        ["--epochs", "x"],
+        ["--steps", "2", "--epochs", "2"],
+        ["--bleu-every", "0"],
+    ],
 )
 def test_lengths_that_are_none_are_refused(arguments, monkeypatch, capsys):
-    monkeypatch.syspath_prepend(SCRIPT.parent)
     monkeypatch.setattr(sys, "argv", ["x", "wmt14_big", "--data", ".", *arguments])
     with pytest.raises(SystemExit):
-        runpy.run_path(str(SCRIPT))["parse_options"]()
+        example("train_recipe.py", monkeypatch)["parse_options"]()
     assert f"argument {arguments[-2]}" in capsys.readouterr().err

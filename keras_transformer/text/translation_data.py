@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 from keras_transformer.text.batches import Batches, check_seed, check_sizes
@@ -157,6 +158,7 @@ class TranslationData:
             "batches": len(self._train),
             "seed": self._epochs.seed,
             "ids": self._train.digest,
+            "special_ids": list(astuple(self.special_ids)),
         }
 
     @property

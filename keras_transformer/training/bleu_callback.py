@@ -45,7 +45,7 @@ class BleuCallback(keras.callbacks.Callback):
 
     Raises:
         ImportError: without sacrebleu.
-        ValueError: for pairs that are none, or another file name.
+        ValueError: without pairs, for what is no pair of strings, or another file name.
     """
 
     def __init__(

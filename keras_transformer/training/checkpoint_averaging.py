@@ -22,17 +22,20 @@ class CheckpointAveraging(keras.callbacks.Callback):
     Training itself goes on with its own weights `w`: the model holds the average while
     `fit` validates, inside `with averaging.averaged():`, and after `fit`. Trainable
     weights are averaged; seeds, statistics and the state of the optimizer are not. What
-    uses the average stands after this callback in `callbacks`. `ModelCheckpoint` does
-    not use it: it saves the weights of training.
+    uses the average stands after this callback in `callbacks`. `ModelCheckpoint` and
+    `EarlyStopping(restore_best_weights=True)` do not use it: they keep the weights of
+    training, which the latter puts in the average's place in the end. To keep the best
+    average there is `BleuCallback(best=...)`.
 
-    Averages are float32, in the memory of the host: one model, or `last` models.
+    Averages are float32, in the memory of the host: one model, or `last` models, twice
+    while a `TrainingBackup` is written.
 
     Args:
         last: number of weights in the mean, those of the last epochs' ends.
         decay: decay of an exponential mean, in (0, 1).
-        every: `"epoch"`, or number of steps from one weights to the next; an epoch for
-            `last` and 1 for `decay` if not given. Where Keras runs several steps at
-            once, the weights between them are not seen.
+        every: `"epoch"`, or number of steps from one copy of the weights to the next;
+            an epoch for `last` and 1 for `decay` if not given. Where Keras runs several
+            steps at once, the weights between them are not seen.
         validate: whether the model holds the average while `fit` validates.
 
     Raises:
@@ -153,7 +156,7 @@ class CheckpointAveraging(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         """Take the weights if they are due."""
-        if self._clock.end_batch(batch):
+        if self._clock.end_batch(batch, (self.params or {}).get("steps")):
             self._take()
 
     def on_test_begin(self, logs=None):

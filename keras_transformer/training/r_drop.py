@@ -20,7 +20,9 @@ class RDrop(keras.Model):
     ```
 
     Compile and fit it in place of the model, at twice the cost of a step; then go on
-    with the model itself, whose weights these are. Outside training it is the model.
+    with the model itself, whose weights these are. Outside training it is the model:
+    the `val_loss` of `fit` is without the divergence, which its `loss` has. A
+    `sample_weight` weighs the loss and not the divergence.
 
     Args:
         model: model with dropout, of inputs `{"source_ids", "target_ids"}` and logits

@@ -7,7 +7,8 @@ def sum_over_replicas(x):
     """Sum a tensor over the replicas of TensorFlow's `tf.distribute`.
 
     Each replica sees its own part of a batch there, and Keras adds up their gradients.
-    On the other backends, and outside a replica, a step sees the whole batch.
+    On the other backends, and outside a replica, a step sees the whole batch (not so
+    under PyTorch's `DistributedDataParallel`, which Keras's `fit` does not use).
 
     Args:
         x: a tensor that needs no gradient.

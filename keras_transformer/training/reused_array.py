@@ -24,7 +24,7 @@ def after(values, x):
 
 
 def scaled_rows(x, weight, real):
-    """Multiply each row of `x` by its weight, without the NaN of rows that count not.
+    """Multiply each row of `x` by its weight, without NaN of rows that do not count.
 
     Args:
         x: floating point (..., vocabulary).
@@ -79,8 +79,8 @@ def add_in_rows(x, columns, values, in_place=True):
 def writes_in_place():
     """Tell whether TensorFlow can write in place, which XLA has no operation for.
 
-    A function that is differentiated outside of XLA has its gradient in XLA, too: ask
-    where the function itself is traced.
+    Ask where a function itself is traced: its gradient may be traced outside of XLA,
+    and is compiled with the function all the same.
     """
     if keras.backend.backend() != "tensorflow":
         return False

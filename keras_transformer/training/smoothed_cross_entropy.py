@@ -27,6 +27,9 @@ class SmoothedCrossEntropy(keras.losses.Loss):
     which Keras adds up, are those of one device. To weigh tokens, give `fit` a
     `sample_weight`: its `class_weight` is not made for labels of sequences.
 
+    What `fit` and `evaluate` report as `loss` is Keras's mean of the batches' losses,
+    each weighed by its number of rows. `Perplexity` is the mean over all tokens.
+
     Args:
         label_smoothing: share epsilon of the probability that is spread over the whole
             vocabulary, in [0, 1).

@@ -57,6 +57,7 @@ class TokenMasking:
         self.vocabulary_size = check_positive_integer(
             "vocabulary_size", vocabulary_size
         )
+        special_ids = tuple(special_ids)
         named = {"mask_id": [mask_id], "pad_id": [pad_id], "special_ids": special_ids}
         for name, values in named.items():
             for value in values:
@@ -79,7 +80,7 @@ class TokenMasking:
         if not len(self.tokens):
             raise ValueError(
                 "`special_ids` must leave some ids of the vocabulary. "
-                f"Received: {list(special_ids)} of {vocabulary_size}."
+                f"Received: {special_ids} of {vocabulary_size}."
             )
         self.random = np.random.default_rng(seed)
 

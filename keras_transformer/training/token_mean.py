@@ -17,14 +17,20 @@ class TokenMean(keras.metrics.Metric):
     Args:
         pad_id: label of padding, which does not count.
         name: name of the metric.
-        **kwargs: `dtype`, as for a Keras metric.
+        **kwargs: `dtype`, as for a Keras metric. Sums are float32 at least.
     """
 
     def __init__(self, *, pad_id=0, name=None, **kwargs):
         super().__init__(name=name, **kwargs)
         self.pad_id = pad_id
-        self.total = self.add_variable((), initializer="zeros", name="total")
-        self.number = self.add_variable((), initializer="zeros", name="number")
+        # Halves would stop counting at some hundred tokens, whatever `floatx` is.
+        dtype = "float64" if self.dtype == "float64" else "float32"
+        self.total = self.add_variable(
+            (), initializer="zeros", dtype=dtype, name="total"
+        )
+        self.number = self.add_variable(
+            (), initializer="zeros", dtype=dtype, name="number"
+        )
 
     def token_values(self, labels, logits):
         """Value of each token, float32 (batch, length), 0 at padding."""

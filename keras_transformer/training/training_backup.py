@@ -37,9 +37,10 @@ class TrainingBackup(keras.callbacks.Callback):
     saved: the file stays, and an error is logged.
 
     What callbacks of other kinds remember is not in the file (`EarlyStopping` counts
-    anew), nor is the order of arrays that `fit` shuffles by itself. On PyTorch a
-    `Dropout` of Keras has a state that can be saved only if it was given a seed, as
-    those of this library are.
+    anew), nor is the order of arrays that `fit` shuffles by itself. A learning rate
+    that is a number comes back as it was saved; the settings of a schedule are not in
+    the file. On PyTorch a `Dropout` of Keras has a state that can be saved only if it
+    was given a seed, as those of this library are.
 
     For epochs of `fit` that are no epochs of the data give `fit` an endless dataset:
     `fit(data.train.repeat(), steps_per_epoch=1000, ...)`.
@@ -64,6 +65,7 @@ class TrainingBackup(keras.callbacks.Callback):
         self._start = 0  # place in the data at which `fit` began, in batches
         self._epoch = 0
         self._epoch_batches = None  # number of batches of an epoch of `fit`, if known
+        self._updated = 0  # updates of the optimizer when the epoch began
         self._saved_steps = None  # the same, in what was restored
 
     def restore(self, model):
@@ -76,8 +78,9 @@ class TrainingBackup(keras.callbacks.Callback):
             Number of epochs that are done, for `initial_epoch`; 0 without a backup.
 
         Raises:
-            ValueError: if the backup is that of another model, optimizer or data, and
-                nothing has been changed then; if the model is not built or compiled.
+            ValueError: if the variables of the model or of the optimizer have other
+                names or shapes, or the data are others, and nothing has been changed
+                then; if the model is not built or compiled.
         """
         strategy = getattr(model, "distribute_strategy", None)  # TensorFlow's
         with nullcontext() if strategy is None else strategy.scope():
@@ -115,18 +118,17 @@ class TrainingBackup(keras.callbacks.Callback):
         if self.data is None:
             return
         self._start = self.data.epoch * self._batches() + self.data.batch
-        steps, at_once = self.params["steps"], self.model.steps_per_execution
+        steps = self.params["steps"]
         self._epoch_batches = steps if steps == self._batches() else None
-        if steps and steps != self._batches() and steps % at_once:
-            raise ValueError(
-                "`steps_per_epoch` must be a multiple of `steps_per_execution`. "
-                f"Received: {steps} and {at_once}."
-            )
+        if steps and steps != self._batches():
+            self._check_whole_executions()
 
     def on_epoch_begin(self, epoch, logs=None):
         """Begin to count the epoch's batches."""
         self._epoch = epoch
         self._clock.begin_epoch(epoch)
+        if self.model.steps_per_execution > 1:
+            self._updated = int(self.model.optimizer.iterations)
 
     def on_train_batch_end(self, batch, logs=None):
         """Count the batch, and save if it is time to."""
@@ -139,6 +141,8 @@ class TrainingBackup(keras.callbacks.Callback):
         """Save."""
         self._clock.end_epoch(epoch)
         steps = self.params["steps"]
+        if self._epoch_batches and self._trained_on_more():
+            self._check_whole_executions()
         whole = steps is None or self._clock.epoch_steps >= steps
         self._save(epoch + 1 if whole else epoch)
 
@@ -172,6 +176,21 @@ class TrainingBackup(keras.callbacks.Callback):
             "position": self._start + self._clock.steps,
         }
         write_arrays(self.path, arrays, description)
+
+    def _trained_on_more(self):
+        """Whether Keras went beyond the epoch's steps, as it does on endless data."""
+        if self.model.steps_per_execution == 1:
+            return False
+        updates = int(self.model.optimizer.iterations) - self._updated
+        return updates > self.params["steps"]
+
+    def _check_whole_executions(self):
+        steps, at_once = self.params["steps"], self.model.steps_per_execution
+        if steps % at_once:
+            raise ValueError(
+                "`steps_per_epoch` must be a multiple of `steps_per_execution`. "
+                f"Received: {steps} and {at_once}."
+            )
 
     def _batches(self):
         """Number of batches of an epoch of the data, `None` without any."""

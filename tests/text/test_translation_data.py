@@ -214,6 +214,7 @@ def test_the_description_tells_the_ids_apart():
         TranslationData(some, Letters()).description for some in (pairs, pairs, other)
     ]
     assert descriptions[0] == descriptions[1] != descriptions[2]
+    assert TranslationData(pairs, Letters(), end_id=3).description != descriptions[0]
 
 
 def test_few_pairs_are_not_spread_over_many_batches():

@@ -64,7 +64,9 @@ def transformer():
     )
 
 
-def letter_model(seed=0, *, hidden_dim=8, num_layers=1, dropout=0.2, dtype=None):
+def letter_model(
+    seed=0, *, hidden_dim=8, num_layers=1, dropout=0.2, dtype=None, optimizer=None
+):
     """A model with dropout that is compiled in no time."""
     keras.utils.set_random_seed(seed)
     source = keras.Input((None,), dtype="int32", name="source_ids")
@@ -76,12 +78,14 @@ def letter_model(seed=0, *, hidden_dim=8, num_layers=1, dropout=0.2, dtype=None)
     for layer in range(1, num_layers + 1):
         x = keras.layers.Dense(10, dtype=dtype)(x)
         x = keras.layers.Dropout(dropout, seed=100 * seed + layer)(x)
-    return scheduled(keras.Model({"source_ids": source, "target_ids": target}, x))
+    model = keras.Model({"source_ids": source, "target_ids": target}, x)
+    return scheduled(model, optimizer)
 
 
-def scheduled(model):
-    """Compile a model with Adam and the paper's schedule."""
-    optimizer = keras.optimizers.Adam(InverseSqrtSchedule(8, 6), beta_2=0.98)
+def scheduled(model, optimizer=None):
+    """Compile a model, with Adam and the paper's schedule if nothing else is said."""
+    if optimizer is None:
+        optimizer = keras.optimizers.Adam(InverseSqrtSchedule(8, 6), beta_2=0.98)
     model.compile(optimizer, SmoothedCrossEntropy(0.1), jit_compile=BACKEND == "jax")
     return model
 

@@ -13,15 +13,22 @@ from keras_transformer.training.array_file import read_arrays, write_arrays
 
 pytestmark = pytest.mark.tensorflow_only  # nothing here depends on a backend
 
-# The module by its file: it needs NumPy alone, and a process that imports Keras takes
-# seconds to start.
+# In packages without what their `__init__` imports: the module needs NumPy alone, and a
+# process that imports Keras takes seconds to start.
 WRITE_AGAIN_AND_AGAIN = """
-import importlib.util
 import sys
+import types
+from importlib import import_module
+from pathlib import Path
 import numpy as np
-spec = importlib.util.spec_from_file_location("array_file", sys.argv[1])
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
+folder = Path(sys.argv[1]).parent
+for name, path in (
+    ("keras_transformer", folder.parent), ("keras_transformer.training", folder)
+):
+    package = sys.modules[name] = types.ModuleType(name)
+    package.__path__ = [str(path)]
+module = import_module("keras_transformer.training.array_file")
+assert "keras" not in sys.modules
 for number in range(100_000):
     arrays = {"a": np.full(200_000, number), "b": np.full(1000, number)}
     module.write_arrays(sys.argv[2], arrays, {"number": number})

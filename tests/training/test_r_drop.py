@@ -98,6 +98,20 @@ def test_config():
     assert back.model.get_config() == wrapped.model.get_config()
 
 
+def test_it_is_saved_and_loaded(tmp_path):
+    wrapped = RDrop(transformer(), 3.0)
+    expected = wrapped(INPUTS)
+    wrapped.save(tmp_path / "pair.keras")
+    wrapped.save_weights(tmp_path / "pair.weights.h5")
+    back = keras.saving.load_model(tmp_path / "pair.keras")
+    assert back.weight == 3.0
+    assert_close(back(INPUTS), expected)
+    other = RDrop(transformer(), 3.0)
+    other(INPUTS)
+    other.load_weights(tmp_path / "pair.weights.h5")
+    assert_close(other.model(INPUTS), expected)
+
+
 @pytest.mark.parametrize("weight", [0, -1.0, "2", None])
 def test_wrong_weights(weight):
     with pytest.raises((ValueError, TypeError), match="`weight`"):

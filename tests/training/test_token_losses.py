@@ -224,3 +224,16 @@ def test_losses_are_float32_for_any_floatx():
     q = 0.9 * np.eye(5)[LABELS] + 0.1 / 5
     real = (LABELS != 0)[..., None]
     assert_close(found, (probabilities(LOGITS) - q) * real / real.sum())
+
+
+@pytest.mark.usefixtures("_other_floatx")
+def test_metrics_count_beyond_what_half_precision_counts():
+    labels, logits = np.full((1, 300), 1), np.zeros((1, 300, 2), "float32")
+    right, wrong = np.zeros((2, *logits.shape), "float32")
+    right[..., 1] = wrong[..., 0] = 1
+    accuracy, perplexity = TokenAccuracy(), Perplexity()
+    for scores in [right] * 3 + [wrong] * 7:
+        accuracy.update_state(labels, scores)
+        perplexity.update_state(labels, logits)
+    assert float(accuracy.result()) == pytest.approx(0.3, rel=1e-6)
+    assert float(perplexity.result()) == pytest.approx(2.0, rel=1e-5)

@@ -85,6 +85,15 @@ def test_errors(options, error):
         TokenMasking(**{**OPTIONS, **options})
 
 
+def test_special_ids_of_an_iterator():
+    ids = sentences()
+    drawn = [
+        TokenMasking(**{**OPTIONS, "special_ids": special}, rate=0.9, seed=3)(ids)
+        for special in (SPECIAL, iter(SPECIAL))
+    ]
+    np.testing.assert_array_equal(*drawn)
+
+
 @pytest.mark.parametrize("ids", [[[1.0]], [[40]], [[-1]]])
 def test_ids_that_are_refused(ids):
     with pytest.raises(ValueError, match=r"`token_ids` must be .* Received:"):

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from keras_transformer import CheckpointAveraging, TrainingBackup
+from keras_transformer import CheckpointAveraging, RDrop, TrainingBackup
 from keras_transformer.training.array_file import read_arrays
 from tests.backends import BACKEND
 from tests.training.runs import (
@@ -65,6 +65,33 @@ def test_whole_epochs_of_a_transformer(tmp_path):
     assert any(np.array(v.numpy()).any() for v in seeds)
     saved = read_arrays(tmp_path / "backup.npz")[1]["paths"]["model"]
     assert sum("seed_generator_state" in path for path in saved) == len(seeds)
+
+
+def accumulating_model(seed):
+    optimizer = keras.optimizers.Adam(0.01, gradient_accumulation_steps=3)
+    return letter_model(seed, optimizer=optimizer)
+
+
+def scaling_model(seed):
+    scaling = keras.optimizers.LossScaleOptimizer(
+        keras.optimizers.Adam(0.01), dynamic_growth_steps=5
+    )
+    return letter_model(seed, optimizer=scaling)
+
+
+def twice_passed_model(seed):
+    pair = RDrop(letter_model(seed))
+    pair.build({"source_ids": (None, 10), "target_ids": (None, 10)})
+    return scheduled(pair)
+
+
+@pytest.mark.parametrize(
+    "make", [accumulating_model, scaling_model, twice_passed_model]
+)
+def test_other_states_of_training(tmp_path, make):
+    model, _ = resumed_run(tmp_path, interrupt=(2, 3), make=make)
+    expected = whole_run(make=make)
+    assert_same_state(state_of(model), state_of(expected))
 
 
 @pytest.mark.parametrize("endless", [False, True])
@@ -141,6 +168,11 @@ def test_several_steps_at_once(tmp_path):
     steps = next(n for n in range(at_once + 1, 99) if n % at_once and n != batches)
     with pytest.raises(ValueError, match=rf"multiple .* Received: {steps} and"):
         fit(model, data.train.repeat(), [backup], epochs=2, steps_per_epoch=steps)
+    # Endless data in epochs of the data's own length: more batches are trained on.
+    before = backup.path.read_bytes()
+    with pytest.raises(ValueError, match=rf"multiple .* Received: {batches} and"):
+        fit(model, data.train.repeat(), [backup], epochs=2, steps_per_epoch=batches)
+    assert backup.path.read_bytes() == before
 
 
 def test_without_a_backup_training_begins_at_its_beginning(tmp_path):
