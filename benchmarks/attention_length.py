@@ -93,7 +93,7 @@ def run(options):
     points = [
         {"arm": arm, "length": length, **cell} for (arm, length), cell in found.items()
     ]
-    details = {"command": " ".join(sys.argv[1:]), "points": points}
+    details = {"points": points}
     write_report("attention_length", title, header, rows, details)
 
 

@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.report import number, write_report
+from benchmarks.report import number, shown, write_report
 from benchmarks.resident_memory import megabytes
 from benchmarks.sentences import sentences
 from keras_transformer import Translator
@@ -30,7 +30,7 @@ def main():
     loop = milliseconds_one_by_one(translator, texts)
     further = 1000 * (runs[1]["seconds"] - runs[0]["seconds"]) / (counts[1] - counts[0])
     title = (
-        f"`keras-transformer translate` with {options.translator.name}, lines of "
+        f"`keras-transformer translate` with {shown(options.translator)}, lines of "
         f"{options.corpus}: all {counts[1]} lines come out, in order, equal to the "
         f"Python call's. A loop that translates one by one takes {loop:.1f} ms a line, "
         f"{loop / further:.1f} times as long as a further line takes here."
@@ -45,7 +45,6 @@ def main():
         for count, run in zip(counts, runs, strict=True)
     ]
     details = {
-        "command": " ".join(sys.argv[1:]),
         "loop_milliseconds": loop,
         "further_milliseconds": further,
         "runs": [

@@ -6,7 +6,6 @@ README.md in this folder says what is measured, and lists the other commands.
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -121,7 +120,6 @@ def compare(options):
         for name, own in found.items()
     }
     details = {
-        "command": " ".join(sys.argv[1:]),
         "size": {"name": options.size, **SIZES[options.size]},
         "sentences": sentences,
         "arms": arms,

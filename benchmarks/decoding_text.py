@@ -1,12 +1,10 @@
 """Text in, text out: a saved translator beside CTranslate2 with its weights."""
 
-import sys
-
 import numpy as np
 
 from benchmarks.ctranslate2_text import text_translator
 from benchmarks.decoding_arms.catalogue import KERAS, TENSORFLOW
-from benchmarks.report import number, write_report
+from benchmarks.report import number, shown, write_report
 from benchmarks.side_by_side import Arm, side_by_side
 from benchmarks.worker import serve
 
@@ -38,7 +36,7 @@ def run(options):
     )
     title = (
         f"Translating {options.text} sentences of {options.corpus} with "
-        f"{options.translator.name}, text in and out. Medians of {options.rounds} "
+        f"{shown(options.translator)}, text in and out. Medians of {options.rounds} "
         "rounds; ours/arm is the ratio of speeds, above 1 where `ours` is faster. "
         "Equal text: share of greedy translations, and of beam translations."
     )
@@ -53,7 +51,7 @@ def run(options):
         }
         for name, own in found.items()
     }
-    details = {"command": " ".join(sys.argv[1:]), "arms": arms}
+    details = {"arms": arms}
     write_report("decoding_text", title, HEADER, rows, details)
 
 

@@ -1,11 +1,10 @@
 """How long the first translations take, and how many functions they compile."""
 
-import sys
 import time
 
 import numpy as np
 
-from benchmarks.report import number, write_report
+from benchmarks.report import number, shown, write_report
 from benchmarks.sentences import sentences_of_lengths
 from keras_transformer import Translator
 
@@ -39,11 +38,10 @@ def run(options):
     total = [sum(stage["seconds"] for stage in measured), len(traces)]
     rows.append(["sum", number(total[0], 3), str(total[1])])
     title = (
-        f"Calls of {options.translator.name} after loading ({load_seconds:.1f} s): "
+        f"Calls of {shown(options.translator)} after loading ({load_seconds:.1f} s): "
         "seconds, and functions compiled."
     )
     details = {
-        "command": " ".join(sys.argv[1:]),
         "load_seconds": load_seconds,
         "stages": measured,
         "functions": len(traces),

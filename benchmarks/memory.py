@@ -1,9 +1,8 @@
 """Resident memory while a long stream of sentences is translated."""
 
-import sys
 import time
 
-from benchmarks.report import write_report
+from benchmarks.report import shown, write_report
 from benchmarks.resident_memory import megabytes, memory_table
 from benchmarks.sentences import sentences
 from keras_transformer import Translator
@@ -28,8 +27,8 @@ def run(options):
             points.append({"sentences": count, "seconds": seconds, **megabytes()})
     title = (
         f"Resident memory while {options.memory} sentences of {options.corpus} pass "
-        f"through {options.translator.name}."
+        f"through {shown(options.translator)}."
     )
-    details = {"command": " ".join(sys.argv[1:]), "points": points}
+    details = {"points": points}
     table = memory_table(points, ["sentences"])
     write_report("decoding_memory", title, *table, details)

@@ -102,7 +102,8 @@ def main():
     }
     details = {"runs": logs}
     name = f"recipe_{recipe}"
-    write_report(name, title, HEADER, [table_row(run) for run in runs], details)
+    rows = [table_row(run) for run in runs]
+    write_report(name, title, HEADER, rows, details, measured_here=False)
     plot(runs, recipe, IMAGES / f"{name}.svg")
 
 

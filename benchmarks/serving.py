@@ -7,13 +7,12 @@ README.md in this folder says what is measured.
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.decoding_arms.catalogue import TENSORFLOW
-from benchmarks.report import number, write_report
+from benchmarks.report import number, shown, write_report
 from benchmarks.side_by_side import Arm, side_by_side
 from benchmarks.worker import serve
 
@@ -117,7 +116,7 @@ def compare(options):
     )
     text = options.lines.name if options.lines else options.corpus
     title = (
-        f"Greedy translation of sentences of {text} with {options.translator.name}: "
+        f"Greedy translation of sentences of {text} with {shown(options.translator)}: "
         "1 thread of requests of 1 sentence, 8 threads of 1, 8 threads of 32. Medians "
         f"of {options.rounds} rounds, latencies of the last; the ratio is of the speed "
         "to that of `grpc`. Equal text: share of the translations of `grpc`."
@@ -134,7 +133,7 @@ def compare(options):
         }
         for name, own in found.items()
     }
-    details = {"command": " ".join(sys.argv[1:]), "loads": LOADS, "arms": arms}
+    details = {"loads": LOADS, "arms": arms}
     write_report("serving", title, HEADER, rows, details)
 
 

@@ -1,7 +1,6 @@
 """Memory of a model server over many requests of mixed length."""
 
 import random
-import sys
 import time
 
 from benchmarks.model_server import ModelServer
@@ -37,7 +36,7 @@ def run(options):
         "100,000 letters."
     )
     table = memory_table(points, ["requests", "texts"])
-    details = {"command": " ".join(sys.argv[1:]), "points": points}
+    details = {"points": points}
     write_report("serving_memory", title, *table, details)
 
 

@@ -7,7 +7,6 @@ README.md in this folder says what is measured, and lists the other commands.
 
 import argparse
 import math
-import sys
 from dataclasses import asdict
 
 from benchmarks.report import number, write_report
@@ -46,7 +45,7 @@ def main():
     elif options.bare:
         compare(options, ["ours", "ours-bare"], f"training_bare_{options.size}")
     else:
-        compare(options, options.arms, f"training_{options.size}")
+        compare(options, options.arms, options.name or f"training_{options.size}")
 
 
 def parse_options():
@@ -63,12 +62,15 @@ def parse_options():
         choices=list(QUANTITIES),
         help="cost of `ours`, or of the one arm named",
     )
+    parser.add_argument("--name", help="of the results, by default training_<size>")
     parser.add_argument("--bare", action="store_true", help="`ours` without `fit`")
     parser.add_argument("--arm", choices=list(ENTRIES), help=argparse.SUPPRESS)
     parser.add_argument("--value", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.bare and (options.arms or options.grow):
         parser.error("--bare goes with neither --arms nor --grow")
+    if options.name and (options.bare or options.grow):
+        parser.error("--name goes with neither --bare nor --grow")
     if options.grow:
         options.arms = options.arms or "ours"
     options.arms = options.arms.split(",") if options.arms else usual
@@ -122,7 +124,6 @@ def compare(options, names, report):
         f"as a share of {PEAK}'s."
     )
     details = {
-        "command": " ".join(sys.argv[1:]),
         "task": asdict(task),
         "operations_per_step": task.operations(),
         "arms": {name: asdict(own) for name, own in found.items()},

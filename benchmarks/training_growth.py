@@ -1,7 +1,6 @@
 """How the cost of a training step grows with one quantity, the others kept."""
 
 import math
-import sys
 from dataclasses import asdict, dataclass
 
 from matplotlib import pyplot, rcParams
@@ -82,7 +81,6 @@ def run(options):
     befores = [None, *points[:-1]]
     rows = [table_row(*pair) for pair in zip(points, befores, strict=True)]
     details = {
-        "command": " ".join(sys.argv[1:]),
         "points": [
             {**asdict(point), "operations_per_step": point.task.operations()}
             for point in points

@@ -4,13 +4,14 @@ On two CPU cores this takes about eleven minutes:
 
     python examples/translate.py
 
-and about one with a small generated corpus, which needs no download and understands
+(`--pinned` for the sentences that the README's figures are of, always the same) and
+about one with a small generated corpus, which needs no download and understands
 its own few words only:
 
     python examples/translate.py --corpus toy
 
 Sentence pairs of your own come from a file with a source, a tab and its target on each
-line:
+line, some thousands at least:
 
     python examples/translate.py --pairs pairs.tsv
 """
@@ -116,7 +117,9 @@ def read_corpus(options):
     """Read, fetch or generate the sentence pairs."""
     if options.pairs:
         return Corpus.from_pairs(read_pairs(options.pairs))
-    return corpora.tatoeba("es") if options.corpus == "tatoeba" else corpora.toy()
+    if options.corpus == "toy":
+        return corpora.toy()
+    return corpora.tatoeba("es", pinned=options.pinned)
 
 
 def parse_options():
@@ -124,9 +127,12 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--corpus", choices=list(SIZES), default="tatoeba")
     parser.add_argument("--pairs", type=Path, help="tsv file to train on instead")
+    parser.add_argument("--pinned", action="store_true", help="the same copy always")
     parser.add_argument("--epochs", type=int, help="passes over the corpus")
     parser.add_argument("--output", type=Path, default=Path("models"))
     options = parser.parse_args()
+    if options.pinned and (options.pairs or options.corpus != "tatoeba"):
+        parser.error("--pinned is for the corpus tatoeba")
     if options.epochs is None:
         options.epochs = EPOCHS[options.corpus]
     return options
