@@ -26,3 +26,10 @@ def check_data(settings):
             "Validation files must be left out with `corpus`, which has its own. "
             f"Received: corpus {settings.corpus}."
         )
+    if settings.held_out is not None and (
+        settings.validation_pairs or settings.validation_source
+    ):
+        raise ValueError(
+            "`held_out` must be left out with validation files, beside which nothing "
+            f"is held out. Received: {settings.held_out}."
+        )

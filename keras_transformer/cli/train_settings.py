@@ -54,11 +54,11 @@ class TrainSettings:
     validation_target: Path | None = setting(
         None, DATA, "Their targets.", metavar="FILE"
     )
-    held_out: float = setting(
-        0.01,
+    held_out: float | None = setting(
+        None,
         DATA,
         "Share of the pairs kept for validation, and as much again for a test, where "
-        "no validation files are given.",
+        "no validation files are given; 0.01 if not given, 0.05 of toy.",
         metavar="SHARE",
         at_least=0,
     )

@@ -16,8 +16,10 @@ PAIRS_FOR_TOKENIZER = 1_000_000
 
 def read_corpus(settings):
     """Read, fetch or generate the pairs that settings name."""
+    share = settings.held_out
+    split = {} if share is None else {"validation": share, "test": share}
     if settings.corpus:
-        return _named_corpus(settings.corpus)
+        return _named_corpus(settings.corpus, split)
     pairs = (
         read_pairs(settings.pairs)
         if settings.pairs
@@ -31,21 +33,20 @@ def read_corpus(settings):
         )
         corpus = Corpus(tuple(pairs), tuple(held))
         return dataclasses.replace(corpus, blank=pairs.dropped + held.dropped)
-    share = settings.held_out
-    corpus = Corpus.from_pairs(pairs, validation=share, test=share)
+    corpus = Corpus.from_pairs(pairs, **split)
     return dataclasses.replace(corpus, blank=corpus.blank + pairs.dropped)
 
 
-def _named_corpus(name):
+def _named_corpus(name, split):
     kind, _, language = name.partition(":")
     if kind == "tatoeba":
-        return corpora.tatoeba(language or "es")
+        return corpora.tatoeba(language or "es", **split)
     if name != "toy":
         raise ValueError(
             "`corpus` must be toy, or tatoeba: and the code of a language. "
             f"Received: {name}."
         )
-    return corpora.toy()
+    return corpora.toy(**split)
 
 
 def left_out_in_words(corpus):

@@ -8,7 +8,8 @@ import pytest
 
 from keras_transformer import Translator
 from keras_transformer.cli.run_folder import read_settings
-from keras_transformer.cli.training_data import tokenizer_of
+from keras_transformer.cli.train_settings import TrainSettings
+from keras_transformer.cli.training_data import read_corpus, tokenizer_of
 from keras_transformer.training import training_backup
 from keras_transformer.training.array_file import read_arrays
 from tests.cli.programs import SMALL, write_pairs
@@ -229,6 +230,16 @@ def test_other_data_of_the_same_size_are_refused_and_the_test_set_stays(
         assert (run / "test.source").read_text() == before
 
 
+@pytest.mark.parametrize(
+    ("given", "sizes"),
+    [({}, [3600, 200, 200]), ({"held_out": 0.1}, [3200, 400, 400])],
+)
+def test_as_much_of_a_named_corpus_is_held_out_as_settings_say(given, sizes):
+    corpus = read_corpus(TrainSettings(corpus="toy", **given))
+    splits = (corpus.train, corpus.validation, corpus.test)
+    assert [len(split) for split in splits] == sizes
+
+
 def test_a_damaged_log_is_named(call, pairs, tmp_path):
     given = ("--pairs", pairs, *SMALL, "--steps=1", "-o", tmp_path / "run")
     assert call("train", *given)[0] == 0
@@ -260,6 +271,14 @@ def test_wrong_use(call, tmp_path):
         (["--corpus=toy", "--length-penalty=9", "-o", tmp_path / "run3"], "[-8, 8]"),
         (["--corpus=latin", "-o", tmp_path / "run"], "toy, or tatoeba: and the code"),
         (["--corpus=tatoeba:xx", "-o", tmp_path / "run2"], "`language` must be one"),
+        (
+            [
+                f"--pairs={write_pairs(tmp_path / 'pairs.tsv', 4)}",
+                f"--validation-pairs={tmp_path / 'pairs.tsv'}",
+                "--held-out=0.1",
+            ],
+            "`held_out` must be left out with validation files",
+        ),
     ):
         code, output, errors = call("train", *arguments)
         assert (code, output) == (2, ""), arguments
