@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_transformer.argument_checks import check_positive_integer
 from keras_transformer.decoding.prompt import check_prompt_ids
+from keras_transformer.decoding.sampling import seed_generator_of
 from keras_transformer.decoding.scoring import IMPOSSIBLE
 from keras_transformer.decoding.split_state import SplitState
 
@@ -51,6 +52,8 @@ class ContinuationGenerator(keras.Model):
         super().__init__(**kwargs)
         self.model = model
         self.search = search
+        # Keras tracks attributes, not those of a search: on JAX it would be a constant.
+        self.seed_generator = seed_generator_of(search)
         self.max_new_tokens = check_positive_integer("max_new_tokens", max_new_tokens)
         if keras.backend.backend() == "tensorflow":
             # Keras leaves this off on CPUs, where it makes such a loop twice as fast.

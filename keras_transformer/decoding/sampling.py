@@ -30,8 +30,9 @@ class Sampling(Search):
         top_p: float in (0, 1]. 1 keeps all tokens.
         seed: an int gives the same draws at every call. A
             `keras.random.SeedGenerator`, or None for a new one with a random seed,
-            advances with every call (under `jax.jit` it needs Keras's
-            `StatelessScope`, and an exported module must track it).
+            advances with every call (as `SequenceGenerator` and the `Translator` see
+            to; a function of yours under `jax.jit` needs Keras's `StatelessScope`,
+            and an exported module must track it).
         length_penalty: float, the exponent alpha of `((5 + length) / 6) ** alpha`,
             by which log-probabilities are divided to give scores.
         min_length: int, tokens that must be generated before the end may be.
@@ -150,3 +151,9 @@ class Sampling(Search):
         if isinstance(seed, dict):
             seed = keras.saving.deserialize_keras_object(seed)
         return cls(**{**config, "seed": seed})
+
+
+def seed_generator_of(search):
+    """Return the generator that advances with each search, or `None`."""
+    generator = getattr(search, "generator", None)
+    return generator if isinstance(generator, keras.random.SeedGenerator) else None

@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_transformer.argument_checks import check_positive_integer
 from keras_transformer.decoding.length_limit import target_limit
+from keras_transformer.decoding.sampling import seed_generator_of
 from keras_transformer.decoding.split_state import SplitState
 
 
@@ -41,6 +42,8 @@ class SequenceGenerator(keras.Model):
         super().__init__(**kwargs)
         self.model = model
         self.search = search
+        # Keras tracks attributes, not those of a search: on JAX it would be a constant.
+        self.seed_generator = seed_generator_of(search)
         self.max_length = check_positive_integer("max_length", max_length)
         self.capacity = check_positive_integer("capacity", capacity or max_length)
         if keras.backend.backend() == "tensorflow":

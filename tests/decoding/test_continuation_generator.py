@@ -151,6 +151,15 @@ def test_sampling_has_a_seed_and_stays_in_the_vocabulary(model):
     assert (one["ids"] != other["ids"]).any()
 
 
+@pytest.mark.parametrize("seed", [None, 7])
+def test_a_generator_of_random_numbers_advances_from_batch_to_batch(seed, model):
+    seed = None if seed is None else keras.random.SeedGenerator(seed)
+    search = Sampling(seed=seed, min_length=NEW)
+    generator = ContinuationGenerator(model, search, NEW)
+    drawn = [generator.predict_on_batch(PROMPTS)["ids"].tolist() for _ in range(3)]
+    assert drawn[0] != drawn[1] != drawn[2] != drawn[0]
+
+
 def test_lengths_ends_and_limits(model):
     found = generate(model, GreedySearch(min_length=99))
     assert found["lengths"][:, 0].tolist() == [NEW] * 3

@@ -1,10 +1,11 @@
 """A model and a search together: caches, limits and padding."""
 
+import keras
 import numpy as np
 import pytest
 from keras import ops
 
-from keras_transformer import BeamSearch, GreedySearch, Transformer
+from keras_transformer import BeamSearch, GreedySearch, Sampling, Transformer
 from keras_transformer.decoding import SequenceGenerator, SequenceScorer
 from keras_transformer.decoding.length_limit import (
     capacities,
@@ -43,6 +44,22 @@ def test_the_blocks_of_a_cache_change_nothing(search, model, monkeypatch):
     found = generate(model, search, max_length=12)
     np.testing.assert_array_equal(found["ids"], expected["ids"])
     np.testing.assert_allclose(found["scores"], expected["scores"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", [None, 7])
+def test_a_generator_of_random_numbers_advances_from_batch_to_batch(seed, model):
+    seed = None if seed is None else keras.random.SeedGenerator(seed)
+    generator = SequenceGenerator(model, Sampling(seed=seed, min_length=8), 9)
+    drawn = [generator.predict_on_batch(SOURCES)["ids"].tolist() for _ in range(3)]
+    assert drawn[0] != drawn[1] != drawn[2] != drawn[0]
+    whole = [generator.predict(SOURCES, verbose=0)["ids"].tolist() for _ in range(2)]
+    assert whole[0] != whole[1]
+
+
+def test_an_integer_seed_draws_the_same_for_each_batch(model):
+    generator = SequenceGenerator(model, Sampling(seed=7, min_length=8), 9)
+    one, same = (generator.predict_on_batch(SOURCES)["ids"] for _ in range(2))
+    np.testing.assert_array_equal(one, same)
 
 
 def greedy_without_cache(model, source, length):
