@@ -18,7 +18,7 @@ from keras import ops
 
 from keras_transformer.attention.block_totals import BlockTotals, put
 from keras_transformer.attention.distance_bias import bias_from_row
-from keras_transformer.attention.dot_product import silenced, softmax_scores
+from keras_transformer.attention.dot_product import biased, silenced, softmax_scores
 from keras_transformer.attention.dropout import byte_dropout
 from keras_transformer.attention.first_order import not_differentiable
 from keras_transformer.attention.masks import combine_masks
@@ -136,11 +136,10 @@ class BlockAttention:
         logits = ops.einsum("bhqd,bhkd->bhqk", inputs["query"][index], key)
         logits = ops.cast(logits, "float32")
         if "bias" in inputs:
-            bias = blocks.of_block(inputs["bias"], index)
-            logits = logits + ops.cast(bias, "float32")
+            logits = biased(logits, blocks.of_block(inputs["bias"], index))
         if "row" in inputs:
             row = ops.take(inputs["row"], blocks.distances_of(index), axis=2)
-            logits = logits + bias_from_row(row, blocks.size, blocks.reach)
+            logits = biased(logits, bias_from_row(row, blocks.size, blocks.reach))
         allowed = self._allowed(index)
         return softmax_scores(logits, allowed), allowed
 

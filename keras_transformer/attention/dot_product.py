@@ -12,6 +12,8 @@ from keras_transformer.attention.masks import combine_masks, row_mask
 # Added to the scores of forbidden keys. Far below any score, and finite: a row
 # without any allowed key stays free of NaN, forward and backward.
 FORBIDDEN = -1e30
+# What a bias can lower scores to, -inf too: below any other, far above forbidden ones.
+LOWEST = -1e28
 
 
 def dot_product_attention(
@@ -46,6 +48,8 @@ def dot_product_attention(
         value: (batch, key, heads, value_dim).
         mask: boolean, broadcastable to (batch, heads, query, key), True = may attend.
         bias: added to the scaled scores, broadcastable to (batch, heads, query, key).
+            -inf is as low as scores get, but is no mask: where all allowed keys of a
+            query have it, they are alike.
         bias_at: function of (number of queries, number of keys, offset) that gives
             such a bias, where it is a function of the distance between them.
         causal: whether a query sees only keys up to its own row.
@@ -95,8 +99,17 @@ def dot_product_attention(
 def softmax_scores(logits, mask):
     """Turn logits into scores: each row's softmax over allowed keys."""
     if mask is not None:
-        logits = logits + ops.where(mask, 0.0, FORBIDDEN)
+        # Tensors, since numbers would get the precision of `keras.config.floatx`.
+        nothing, forbidden = (
+            ops.convert_to_tensor(x, "float32") for x in (0.0, FORBIDDEN)
+        )
+        logits = logits + ops.where(mask, nothing, forbidden)
     return softmax(logits)
+
+
+def biased(logits, bias):
+    """Add a bias to logits, both float32, and keep them finite below."""
+    return ops.maximum(logits + ops.cast(bias, "float32"), LOWEST)
 
 
 def added_biases(one, other):
@@ -141,7 +154,7 @@ def attend_by_head(
         _concatenated([ops.matmul(query, key) for key in keys]), "float32"
     )
     if bias is not None:
-        logits = logits + ops.cast(bias, "float32")
+        logits = biased(logits, bias)
     scores = ops.cast(as_scores(logits, mask), query.dtype)
     kept = byte_dropout(scores, dropout, seed)
     sizes = [key.shape[3] for key in keys]

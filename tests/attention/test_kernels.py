@@ -8,7 +8,7 @@ from keras import ops
 
 from keras_transformer.attention import KERNELS, blockwise, linear_sums
 from tests.attention.formulas import visible
-from tests.backends import array_of, assert_close
+from tests.backends import array_of, assert_close, gradients
 
 each_kernel = pytest.mark.parametrize("name", KERNELS)
 LENGTH = 11
@@ -88,6 +88,38 @@ def test_a_window_is_a_mask(name, seed, window, causal):
     band = visible(LENGTH, LENGTH, causal, window) & keys
     expected = attend(name, inputs, band)
     assert_close(attend(name, inputs, keys, causal=causal, window=window), expected)
+
+
+@pytest.mark.parametrize("name", ["dot_product", "blockwise"])
+@pytest.mark.parametrize("low", [-np.inf, np.finfo("float32").min])
+def test_a_bias_without_bound_is_low_and_no_mask(name, low):
+    rng, inputs = case_of(3)
+    bias = rng.normal(size=(2, 2, LENGTH, LENGTH)).astype("float32")
+    mask = rng.random((2, 1, LENGTH, LENGTH)) > 0.3
+    mask[0, 0, 5] = False  # a row without any key
+    bias[0, :, 5] = low
+    mask[1, 0, 2, :2], mask[1, 0, 2, 2:] = True, False
+    bias[1, :, 2] = low  # all that is allowed: alike, and nothing forbidden instead
+    bias[1, :, 3, 4:], mask[1, 0, 3, :4] = low, True  # some of it: as if it were masked
+    found = attend(name, inputs, mask, bias=ops.convert_to_tensor(bias))
+    assert np.isfinite(found).all()
+    assert not found[0, 5].any()
+    assert_close(found[1, 2], inputs[2][1, :2].mean(axis=0))
+    mask[1, 0, 3, 4:] = False
+    expected = attend(name, inputs, mask, bias=ops.convert_to_tensor(bias))
+    assert_close(found[1, 3], expected[1, 3])
+
+    def total(query, bias):
+        value = KERNELS[name](
+            query,
+            *map(ops.convert_to_tensor, inputs[1:]),
+            mask=ops.convert_to_tensor(mask),
+            bias=bias,
+        )
+        return ops.sum(value**2)
+
+    for gradient in gradients(total, inputs[0], bias):
+        assert np.isfinite(gradient).all()
 
 
 @each_kernel

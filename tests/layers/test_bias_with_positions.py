@@ -52,6 +52,20 @@ def test_both_are_added(kind, name, dtype):
     assert_close(moved, expected, atol=tolerance)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "mixed_float16", "mixed_bfloat16"])
+@pytest.mark.parametrize("name", ["dot_product", "blockwise"])
+@pytest.mark.parametrize("low", [-1e9, -np.inf])
+def test_the_usual_bias_against_padding_is_a_mask_in_any_precision(low, name, dtype):
+    layer, x = attention(None, name, dtype), X[:, :9]
+    real = np.arange(9) < 6
+    bias = np.where(real, 0.0, low).astype("float32")[None, None]
+    found = array_of(layer(x, x, attention_bias=bias))
+    expected = layer(x, x, attention_bias=0 * BIAS[:, :9, :9], value_mask=real[None])
+    assert_close(found, expected, atol=1e-5)
+    everywhere = array_of(layer(x, x, attention_bias=np.full_like(bias, low)))
+    assert np.isfinite(everywhere).all()
+
+
 def test_any_bias_is_the_same_by_blocks():
     one = attention(FavouriteKey(), "dot_product")
     other = attention(FavouriteKey(), "blockwise")
