@@ -48,8 +48,13 @@ def load_translator(path, *, beam=None, length_penalty=None, **sizes):
 
 
 def search_with(search, beam, length_penalty):
-    """Return a beam search with these options, or the search that is there."""
+    """Return a beam search with these options, or the search that is there.
+
+    What another kind of search forbids or asks for (lengths, ratios, repetitions,
+    tokens) stays. Its length penalty chooses nothing there, and does not.
+    """
     from keras_transformer.decoding import BeamSearch
+    from keras_transformer.decoding.search import Search
 
     changes = {"num_beams": beam, "length_penalty": length_penalty}
     changes = {name: value for name, value in changes.items() if value is not None}
@@ -61,7 +66,9 @@ def search_with(search, beam, length_penalty):
             f"translator with {type(search).__name__}."
         )
     elif changes:
-        config = changes
+        config = {**Search.get_config(search), **changes}
+        if length_penalty is None:
+            del config["length_penalty"]
     else:
         return search
     config["n_best"] = min(config.get("n_best", 1), config["num_beams"])

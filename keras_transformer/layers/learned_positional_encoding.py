@@ -60,7 +60,7 @@ class LearnedPositionalEncoding(keras.layers.Layer):
             start_index: position of the first row, an integer or scalar tensor.
             positions: int32 (batch, length), the position of each row instead, for
                 sequences packed one behind another or padded on the left. Those of
-                padding may be negative: such rows are NaN.
+                padding may be negative: nothing is added there.
 
         Returns:
             A tensor of the inputs' shape. Where length and index are only known when
@@ -76,6 +76,9 @@ class LearnedPositionalEncoding(keras.layers.Layer):
         known = ops.logical_and(position >= 0, position < self.max_length)
         rows = ops.take(self.embeddings, ops.where(known, position, 0), axis=0)
         rows = ops.where(known[..., None], rows, float("nan"))
+        if positions is not None:
+            # A NaN would pass through attention into every row, masked or not.
+            rows = ops.where((position < 0)[..., None], 0.0, rows)
         return inputs + ops.cast(rows, inputs.dtype)
 
     def _check_length(self, length, start_index):

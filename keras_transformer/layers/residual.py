@@ -62,7 +62,7 @@ class Residual(keras.layers.Layer):
         self.normalization = check_choice(
             "normalization", normalization, NORMALIZATIONS
         )
-        self.epsilon = check_positive_number("layer_norm_epsilon", epsilon)
+        self.epsilon = check_positive_number("epsilon", epsilon)
         self.seed = seed
         self.norm = NORMALIZATIONS[normalization](
             epsilon=epsilon, dtype=self.dtype_policy, name="norm"

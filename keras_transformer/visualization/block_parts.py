@@ -26,6 +26,13 @@ class Part:
     memory: bool = False
 
 
+@dataclass(frozen=True)
+class Weights:
+    """Some weights, counted as a layer is."""
+
+    weights: list
+
+
 def number_of_parameters(layers):
     """Count the weights of layers, those that several share once."""
     weights = {id(w): w for layer in layers for w in layer.weights}
@@ -37,11 +44,23 @@ def norm_parts(norm):
     return [] if norm is None else [Part("norm", "Normalise", "", (norm,))]
 
 
-def block_parts(block, causal=False):
-    """Return the parts of an encoder or decoder block, from its input up."""
+def shared_weights(blocks):
+    """Return the weights that all of several blocks have, such as a table of biases."""
+    others = [{id(weight) for weight in block.weights} for block in blocks[1:]]
+    return [w for w in blocks[0].weights if others and all(id(w) in o for o in others)]
+
+
+def block_parts(blocks, causal=False):
+    """Return the parts of one of several equal blocks, from its input up.
+
+    Weights that all blocks share count in none.
+    """
+    block = blocks[0]
     attention = block.self_attention
+    shared = {id(weight) for weight in shared_weights(blocks)}
+    own = Weights([w for w in attention.weights if id(w) not in shared])
     name = "Masked self-attention" if causal else "Self-attention"
-    steps = [(Part("attend", name, _heads(attention), (attention,)), "self_attention")]
+    steps = [(Part("attend", name, _heads(attention), (own,)), "self_attention")]
     if getattr(block, "has_cross_attention", False):
         cross = block.cross_attention
         part = Part("attend", "Cross-attention", _heads(cross), (cross,), memory=True)
@@ -85,6 +104,8 @@ def _network(network):
     if width:
         words.append(f"{width:,} wide")
     activation = getattr(network, "activation", None)
-    if activation is not None:
+    if isinstance(activation, str):  # a gated one
+        words.append(activation)
+    elif activation is not None:
         words.append(getattr(activation, "__name__", type(activation).__name__))
     return ", ".join(words)

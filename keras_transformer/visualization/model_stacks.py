@@ -9,7 +9,13 @@ from keras_transformer.models import (
     TextClassifier,
     Transformer,
 )
-from keras_transformer.visualization.block_parts import Part, block_parts, norm_parts
+from keras_transformer.visualization.block_parts import (
+    Part,
+    Weights,
+    block_parts,
+    norm_parts,
+    shared_weights,
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ def model_stacks(model):
     if isinstance(model, (TextClassifier, MaskedLanguageModel)):
         own = {id(weight) for weight in model.encoder.weights}
         head = [w for w in model.weights if id(w) not in own]
-        part = Part("use", "Head", f"of a {type(model).__name__}", (_Weights(head),))
+        part = Part("use", "Head", f"of a {type(model).__name__}", (Weights(head),))
         result = "classes" if isinstance(model, TextClassifier) else "logits"
         return [_of_encoder(model.encoder.parts, [part], result)]
     if isinstance(model, Encoder):
@@ -65,18 +71,16 @@ def model_stacks(model):
     )
 
 
-@dataclass(frozen=True)
-class _Weights:
-    weights: list
-
-
 def _of_transformer(parts):
     tables = parts.source_embedding, parts.target_embedding, parts.output_embedding
     encoder = Stack(
         "source ids",
-        [_table(tables[0], "Token embedding"), *_input_parts(parts.source)],
+        [
+            _table(tables[0], "Token embedding"),
+            *_input_parts(parts.source, parts.encoder_blocks),
+        ],
         parts.encoder_blocks,
-        block_parts(parts.encoder_blocks[0]),
+        block_parts(parts.encoder_blocks),
         norm_parts(parts.encoder_norm),
         "memory",
     )
@@ -86,9 +90,9 @@ def _of_transformer(parts):
     )
     decoder = Stack(
         "target ids",
-        [target, *_input_parts(parts.target)],
+        [target, *_input_parts(parts.target, parts.decoder_blocks)],
         parts.decoder_blocks,
-        block_parts(parts.decoder_blocks[0], causal=True),
+        block_parts(parts.decoder_blocks, causal=True),
         [*norm_parts(parts.decoder_norm), output],
         "logits of the next token",
     )
@@ -99,20 +103,27 @@ def _of_language_model(parts):
     table, output = parts.embedding, parts.output_embedding
     return Stack(
         "token ids",
-        [_table(table, "Token embedding"), *_input_parts(parts.embedder)],
+        [
+            _table(table, "Token embedding"),
+            *_input_parts(parts.embedder, parts.blocks),
+        ],
         parts.blocks,
-        block_parts(parts.blocks[0], causal=True),
+        block_parts(parts.blocks, causal=True),
         [*norm_parts(parts.norm), _table(output, "Logits", {"the embedding's": table})],
         "logits of the next token",
     )
 
 
 def _of_encoder(parts, head, result):
+    blocks = parts.stack.blocks
     return Stack(
         "token ids",
-        [_table(parts.embedding, "Token embedding"), *_input_parts(parts.embedder)],
-        parts.stack.blocks,
-        block_parts(parts.stack.blocks[0]),
+        [
+            _table(parts.embedding, "Token embedding"),
+            *_input_parts(parts.embedder, blocks),
+        ],
+        blocks,
+        block_parts(blocks),
         [*norm_parts(parts.stack.norm), *head],
         result,
     )
@@ -127,7 +138,8 @@ def _table(table, name, earlier=()):
     return Part(kind, name, f"{table.vocabulary_size:,} tokens", (table,))
 
 
-def _input_parts(embedder):
+def _input_parts(embedder, blocks):
+    """Return what follows the token table, and what all blocks share."""
     parts = []
     if embedder.segments is not None:
         count = f"{embedder.segments.vocabulary_size} segments"
@@ -137,4 +149,9 @@ def _input_parts(embedder):
         limit = getattr(layer, "max_length", None)
         detail = type(layer).__name__ + (f", {limit:,} positions" if limit else "")
         parts.append(Part("embed", "Positions, added", detail, (layer,)))
-    return parts + norm_parts(embedder.norm)
+    parts += norm_parts(embedder.norm)
+    if shared := shared_weights(blocks):
+        kind = type(blocks[0].self_attention.position).__name__
+        part = Part("use", "Positions, in all blocks", kind, (Weights(shared),))
+        parts.append(part)
+    return parts

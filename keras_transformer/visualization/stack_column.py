@@ -78,7 +78,8 @@ class StackColumn:
         top = self.y
         self.y += GAP
         kind, count = type(stack.blocks[0]).__name__, len(stack.blocks)
-        each = number_of_parameters([stack.blocks[0]])
+        layers = [layer for part in stack.block for layer in part.layers]
+        each = number_of_parameters(layers)
         self._title(f"{count} {TIMES} {kind}", f"{each:,} parameters each")
         self.y += 0.08
         draw_line(self.axes, [(self.x, top), (self.x, self.y)], FAINT)

@@ -184,6 +184,18 @@ def test_options_replace_single_settings_of_a_search():
     sampling = Sampling(temperature=0.5, seed=1)
     assert search_with(sampling, None, None) is sampling
     assert search_with(sampling, 2, None).get_config()["num_beams"] == 2
+    strict = {
+        "min_length": 2,
+        "min_ratio": 0.5,
+        "max_ratio": 1.5,
+        "no_repeat_ngram": 3,
+        "banned_tokens": [7],
+    }
+    for search in (GreedySearch(**strict), Sampling(**strict, length_penalty=0.1)):
+        expected = BeamSearch(num_beams=4, **strict)
+        assert search_with(search, 4, None) == expected
+        expected = BeamSearch(num_beams=4, length_penalty=0.3, **strict)
+        assert search_with(search, 4, 0.3) == expected
     with pytest.raises(ValueError, match=r"give --beam too\. Received: .* Sampling"):
         search_with(sampling, None, 0.5)
 

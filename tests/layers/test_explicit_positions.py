@@ -91,6 +91,26 @@ def test_padding_on_the_left_changes_nothing(kind):
     assert_close(array_of(found)[:, 3:], expected, atol=5e-5)
 
 
+@pytest.mark.parametrize("kind", INPUT_KINDS)
+def test_negative_positions_of_padding_reach_no_real_row(kind):
+    stack = Stack(kind)
+    expected = stack(X)
+    padded = np.pad(X, ((0, 0), (3, 0), (0, 0)), constant_values=0.5)
+    positions = np.arange(-3, 9, dtype="int32")[None].repeat(2, 0)
+    found = array_of(stack(padded, positions=positions, padding_mask=positions >= 0))
+    assert_close(found[:, 3:], expected, atol=5e-5)
+    assert np.isfinite(found).all()
+
+
+def test_nothing_is_added_at_negative_positions():
+    layer = LearnedPositionalEncoding(3)
+    positions = np.array([[-2, -1, 0, 2]], "int32")
+    found = array_of(layer(X[:1, :4], positions=positions))
+    assert_close(found[0, :2], X[0, :2])
+    table = array_of(layer.embeddings)
+    assert_close(found[0, 2:], X[0, 2:4] + table[[0, 2]])
+
+
 @each_kind
 def test_counting_from_zero_is_what_is_done_without_positions(kind):
     stack = Stack(kind)
@@ -172,7 +192,7 @@ def test_no_learned_row_is_another_positions():
         return  # which has no compiled functions
     run = compiled(lambda x, places: layer(x, positions=places))
     found = array_of(run(ops.convert_to_tensor(X), ops.convert_to_tensor(positions)))
-    wrong = np.array([False, True, True, *[False] * 6])
+    wrong = np.array([False, True, *[False] * 7])
     assert np.isnan(found[:, wrong]).all()
     assert np.isfinite(found[:, ~wrong]).all()
 

@@ -155,7 +155,7 @@ def test_wrong_numbers_of_key_value_heads(kind):
         (lambda: FeedForward(4, dropout=2), r"`dropout` must be in \[0, 1\).*: 2\."),
         (lambda: Residual(dropout=1), r"`dropout` must be in \[0, 1\).*: 1\."),
         (lambda: Residual(normalization="x"), r"`normalization` must be one.*: 'x'\."),
-        (lambda: Residual(epsilon=-1), r"epsilon` must be a number above 0.*: -1\."),
+        (lambda: Residual(epsilon=-1), r"^`epsilon` must be a number above 0.*: -1\."),
     ],
 )
 def test_errors_of_small_layers(make, error):

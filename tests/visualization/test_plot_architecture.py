@@ -1,5 +1,7 @@
 """Pictures of models: what the boxes say is what the model is."""
 
+import math
+
 import keras
 import pytest
 
@@ -8,6 +10,7 @@ from keras_transformer import (
     LanguageModel,
     MaskedLanguageModel,
     MixtureOfExperts,
+    RelativePositionBias,
     TextClassifier,
     Transformer,
 )
@@ -66,10 +69,13 @@ def test_a_transformer_of_the_paper():
         {"tie_embeddings": "none", "position": "learned", "max_length": 9},
         {"target_vocabulary_size": 40, "position": "rotary", "num_key_value_heads": 1},
         {"feed_forward": MixtureOfExperts(3, 8, top_k=2)},
+        {"position": "relative"},
+        {"position": "relative", "num_layers": 1},
+        {"position": RelativePositionBias(shared=False), "num_layers": (3, 2)},
     ],
 )
 def test_the_numbers_of_a_transformer_sum_to_its_parameters(options):
-    model = Transformer(50, **SIZE, **options)
+    model = Transformer(50, **{**SIZE, **options})
     total = 0
     drawn = words(model)
     for stack in model_stacks(model):
@@ -83,7 +89,25 @@ def test_the_numbers_of_a_transformer_sum_to_its_parameters(options):
 
 
 def number(part):
-    return sum(layer.count_params() for layer in part.layers)
+    return sum(math.prod(w.shape) for layer in part.layers for w in layer.weights)
+
+
+def test_a_table_that_all_blocks_share_is_a_part_of_its_own():
+    encoder, decoder = model_stacks(Transformer(50, **SIZE, position="relative"))
+    for stack in (encoder, decoder):
+        (part,) = (p for p in stack.before if p.detail == "RelativePositionBias")
+        assert number(part) == 32 * 2
+    own = Transformer(50, **SIZE, position=RelativePositionBias(shared=False))
+    assert outside_blocks(model_stacks(own)[0]) == ["Token embedding"]
+
+
+@pytest.mark.parametrize("kind", ["swiglu", "geglu", "reglu"])
+def test_a_gated_network_is_named(kind):
+    assert f"24 wide, {kind}" in words(Transformer(50, **SIZE, activation=kind))
+    experts = MixtureOfExperts(3, 8, top_k=2, activation=kind)
+    assert f"8 wide, {kind}" in " ".join(
+        words(Encoder(50, **SIZE, feed_forward=experts))
+    )
 
 
 def test_pre_norm_normalises_first_adds_and_normalises_in_the_end():
