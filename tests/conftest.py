@@ -1,8 +1,10 @@
 """Settings for all tests. The backend is the one that KERAS_BACKEND names."""
 
+import atexit
 import os
+import shutil
+import tempfile
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 import keras
 import pytest
@@ -36,10 +38,10 @@ if keras.backend.backend() == "jax":
     import jax
 
     # The same small functions are compiled for most test modules. A folder for each
-    # process, since JAX does not write its files at one go.
-    cache = Path(__file__).parents[1] / ".pytest_cache" / "jax"
-    cache /= os.environ.get("PYTEST_XDIST_WORKER", "main")
-    jax.config.update("jax_compilation_cache_dir", str(cache))
+    # process and run, since JAX does not write its files at one go.
+    cache = tempfile.mkdtemp(prefix="jax-")
+    atexit.register(shutil.rmtree, cache, ignore_errors=True)
+    jax.config.update("jax_compilation_cache_dir", cache)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 

@@ -135,6 +135,10 @@ def test_evaluate_scores_pairs_and_references_with_signatures():
     own = translator(sentences(4))
     perfect = translator.evaluate(sentences(4), [["no", text] for text in own])
     assert perfect.chrf == pytest.approx(100)
+    pairs = list(zip(sentences(4), own, strict=True))
+    assert translator.evaluate(pairs).chrf == pytest.approx(100)
+    turned = list(zip(sentences(4), [*own[1:], own[0]], strict=True))
+    assert translator.evaluate(turned).chrf < 99
 
 
 def test_a_saved_translator_translates_the_same(tmp_path):

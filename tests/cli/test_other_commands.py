@@ -50,6 +50,23 @@ def test_evaluate_gives_scores_with_signatures(call, model_file, files):
     assert "tok:none" in scores["bleu_signature"]
 
 
+def test_evaluate_holds_each_translation_against_its_own_reference(
+    call, model_file, tmp_path
+):
+    pytest.importorskip("sacrebleu")
+    sources = [source for source, _ in toy_corpus().train[:4]]
+    own = [text.replace("\n", " ") for text in Translator.load(model_file)(sources)]
+    scores = []
+    for lines in (own, [*own[1:], own[0]]):
+        for name, texts in (("source", sources), ("reference", lines)):
+            (tmp_path / name).write_text("".join(f"{text}\n" for text in texts))
+        given = [f"--{name}={tmp_path / name}" for name in ("source", "reference")]
+        _, output, _ = call("evaluate", model_file, *given, "--json")
+        scores.append(json.loads(output)["chrf"])
+    assert scores[0] == pytest.approx(100)
+    assert scores[1] < 99
+
+
 def test_evaluate_refuses_files_that_do_not_match(call, model_file, files):
     (files / "short").write_text("one\n")
     for arguments, words in (

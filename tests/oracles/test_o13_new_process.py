@@ -41,8 +41,17 @@ SCRIPT = """
         keras_transformer.EncoderBlock,
     ], kinds
     output = keras.ops.convert_to_numpy(both(arrays["source_ids"]))
+    slots = {
+        f"slot{i}": keras.ops.convert_to_numpy(variable)
+        for i, variable in enumerate(model.optimizer.variables)
+    }
     np.savez(
-        folder + "/out.npz", logits=logits, counts=counts, steps=steps, output=output
+        folder + "/out.npz",
+        logits=logits,
+        counts=counts,
+        steps=steps,
+        output=output,
+        **slots,
     )
 """
 
@@ -92,3 +101,9 @@ def test_variables_and_steps_are_equal(loaded):
     model, _, out = loaded
     assert list(out["counts"]) == [len(model.weights), len(model.optimizer.variables)]
     assert out["steps"] == int(array_of(model.optimizer.iterations)) == 2
+    momenta = 0
+    for i, variable in enumerate(model.optimizer.variables):
+        value = array_of(variable)
+        np.testing.assert_array_equal(out[f"slot{i}"], value)
+        momenta += "momentum" in variable.path and value.any()
+    assert momenta == len(model.trainable_variables)

@@ -1,4 +1,5 @@
 import gzip
+import random
 
 import pytest
 
@@ -76,6 +77,20 @@ def test_reader_counts_blank_sides_anew_in_each_iteration(tmp_path):
 def test_reading_streams(tmp_path):
     path = write(tmp_path, "p.tsv", b"a\tb\n" + b"\xff\n" * 3)
     assert next(iter(read_pairs(path))) == ("a", "b")
+
+
+def test_compressed_and_paired_files_stream(tmp_path):
+    # A cut file is known to be one only when its end has been read.
+    letters = random.Random(1).randbytes(1_500_000).hex().encode()
+    lines = [letters[i : i + 100] for i in range(0, len(letters), 100)]
+    for name, columns in (("p.tsv.gz", 2), ("source.gz", 1), ("target.gz", 1)):
+        content = b"".join(b"\t".join([line] * columns) + b"\n" for line in lines)
+        (tmp_path / name).write_bytes(gzip.compress(content)[:-1000])
+    for files in (["p.tsv.gz"], ["source.gz", "target.gz"]):
+        reader = read_pairs(*(tmp_path / name for name in files))
+        assert next(iter(reader)) == (lines[0].decode(),) * 2
+        with pytest.raises(ValueError, match="must be a whole gzip file"):
+            list(reader)
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\r\n", b"\t\n"])

@@ -10,7 +10,9 @@ import pytest
 from keras_transformer.text import (
     Corpus,
     TranslationData,
+    batch_shapes,
     corpora,
+    encoded_pairs,
     train_tokenizer,
 )
 
@@ -80,6 +82,45 @@ def test_known_batch():
     assert {source.dtype, target.dtype, labels.dtype} == {np.dtype("int32")}
     assert data.shapes == [(2, 3, 4)]
     assert data.padding_share == pytest.approx(1 - (3 + 2 + 2 + 4) / 14)
+
+
+def test_texts_are_encoded_in_chunks_and_all_of_them(monkeypatch):
+    pairs = words(40)
+    whole = TranslationData(Corpus(train=pairs), Letters(), shuffle=False)
+    monkeypatch.setattr(encoded_pairs, "CHUNK", 7)
+    parts = TranslationData(Corpus(train=pairs), Letters(), shuffle=False)
+    assert same(epoch(parts.train), epoch(whole.train))
+    assert sorted(rows(epoch(parts.train))) == sorted(pairs)
+    assert set(parts.too_long.values()) == {0}
+
+
+@pytest.mark.parametrize("rows_multiple_of", [1, 3])
+def test_more_lengths_than_the_search_for_shapes_tries(rows_multiple_of):
+    generator = np.random.default_rng(5)
+    lengths = np.concatenate([np.arange(1, 121), generator.integers(1, 121, 380)])
+    both = np.clip(lengths[:, None] + generator.integers(-5, 6, (500, 2)), 1, 120)
+    both[119] = 120
+    pairs = [
+        tuple("".join(chr(97 + i) for i in generator.integers(0, 26, n)) for n in row)
+        for row in both
+    ]
+    assert len(np.unique(both)) > batch_shapes.GRID
+    data = TranslationData(
+        Corpus(train=pairs),
+        Letters(),
+        tokens_per_batch=900,
+        max_length=130,
+        rows_multiple_of=rows_multiple_of,
+    )
+    batches = epoch(data.train)
+    assert sorted(rows(batches)) == sorted(pairs)
+    assert 1 < len(data.shapes) <= 12
+    for batch, source, target in data.shapes:
+        assert batch * (source + target) <= 900
+        assert batch % rows_multiple_of == 0
+    longest = np.max(data.shapes, axis=0)
+    assert longest[1:].tolist() == [121, 121]
+    assert data.padding_share < 0.3
 
 
 def test_no_tuner_that_the_end_of_an_epoch_would_wait_for():

@@ -18,6 +18,7 @@ tf.config.set_logical_device_configuration(
 import keras  # noqa: E402
 
 from keras_transformer import (  # noqa: E402
+    CheckpointAveraging,
     RDrop,
     SmoothedCrossEntropy,
     TokenAccuracy,
@@ -64,12 +65,12 @@ class TwoMinds(keras.Model):
         return self.tables[self.calls % 2](inputs["target_ids"])
 
 
-def transformer():
+def transformer(optimizer=None):
     model = Transformer(
         20, num_layers=1, hidden_dim=16, num_heads=2, intermediate_dim=32, dropout=0.0
     )
     model.compile(
-        keras.optimizers.SGD(0.1), SmoothedCrossEntropy(0.1),
+        optimizer or keras.optimizers.SGD(0.1), SmoothedCrossEntropy(0.1),
         metrics=[TokenAccuracy()], jit_compile=False,
     )  # fmt: skip
     return model
@@ -130,24 +131,55 @@ def streamed(replicas):
     return {"difference": farthest(alone, together), "shapes": [odd, even]}
 
 
+class Run:
+    """Training with Adam, an average and a backup, from new objects.
+
+    Args:
+        strategy: of `tf.distribute`.
+        folder: of the backup.
+        seed: of the first weights.
+    """
+
+    def __init__(self, strategy, folder, seed):
+        with strategy.scope():
+            keras.utils.set_random_seed(seed)
+            self.model = transformer(keras.optimizers.Adam(0.01))
+        self.averaging = CheckpointAveraging(last=2)
+        self.backup = TrainingBackup(folder, averaging=self.averaging)
+        self.done = self.backup.restore(self.model)  # outside of the scope
+
+    def train(self, epochs):
+        inputs, labels = data([7, 1, 6, 2])
+        self.model.fit(
+            inputs, labels, batch_size=4, shuffle=False, verbose=0, epochs=epochs,
+            initial_epoch=self.done, callbacks=[self.averaging, self.backup],
+        )  # fmt: skip
+        return self
+
+    def state(self):
+        """All values that a run has changed."""
+        averages = self.averaging.get_state()
+        return [
+            *self.model.get_weights(),
+            *(variable.numpy() for variable in self.model.optimizer.variables),
+            *(np.asarray(averages[name]) for name in sorted(averages)),
+        ]
+
+
 def resumed(strategy):
-    """Train with a backup, and compare weights with a new model that goes on."""
-    inputs, labels = data([7, 1, 6, 2])
-    options = {"batch_size": 4, "shuffle": False, "verbose": 0}
-    with tempfile.TemporaryDirectory() as folder:
-        models = []
-        for _ in range(2):
-            with strategy.scope():
-                model = transformer()
-            backup = TrainingBackup(folder)
-            done = backup.restore(model)  # outside of the scope
-            models.append(model)
-            if not done:
-                model.fit(inputs, labels, epochs=2, callbacks=[backup], **options)
+    """Compare a run that goes on after its second epoch with an uninterrupted one."""
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+        whole = Run(strategy, one, 1).train(4)
+        Run(strategy, other, 1).train(2)
+        new = Run(strategy, other, 99)
+        moments = [v for v in new.model.optimizer.variables if "momentum" in v.path]
+        new.train(4)
     return {
-        "done": done,
-        "difference": farthest(*(model.get_weights() for model in models)),
-        "iterations": [int(model.optimizer.iterations.numpy()) for model in models],
+        "done": new.done,
+        "moments": len(moments) == len(new.model.trainable_variables),
+        "mirrored": all(len(v.value.values) == 2 for v in moments),
+        "difference": farthest(whole.state(), new.state()),
+        "iterations": [int(r.model.optimizer.iterations.numpy()) for r in (whole, new)],
     }
 
 

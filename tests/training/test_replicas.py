@@ -56,7 +56,13 @@ def test_padding_alone_changes_nothing(results, kind):
 
 def test_a_backup_is_restored_on_replicas(results):
     found = results["backup"]
-    assert found == {"done": 2, "difference": 0, "iterations": [2, 2]}
+    assert found == {
+        "done": 2,
+        "moments": True,
+        "mirrored": True,
+        "difference": 0,
+        "iterations": [4, 4],
+    }
 
 
 @pytest.mark.parametrize("case", ["uneven padding", "replica of padding"])

@@ -126,22 +126,30 @@ def test_averages(tmp_path, settings):
             np.testing.assert_array_equal(value, expected_state[name])
 
 
-def test_an_epoch_that_is_broken_off_goes_on_with_the_next_batches(tmp_path):
-    averaging = CheckpointAveraging(decay=0.5)
+@pytest.mark.parametrize(
+    "settings", [{"decay": 0.5}, {"decay": 0.5, "every": 2}, {"last": 2, "every": 2}]
+)
+def test_an_epoch_that_is_broken_off_goes_on_with_the_next_batches(tmp_path, settings):
+    averaging = CheckpointAveraging(**settings)
     model, data = letter_model(), letter_data()
-    backup = TrainingBackup(tmp_path, data=data, averaging=averaging, every=3)
-    fit(model, data.train, [averaging, backup], (0, 5), epochs=1)
+    batches = int(data.train.cardinality())
+    backup = TrainingBackup(tmp_path, data=data, averaging=averaging, every=4)
+    fit(model, data.train, [averaging, backup], (0, 7), epochs=1)
     model, data = letter_model(7), letter_data()
-    backup = TrainingBackup(
-        tmp_path, data=data, averaging=CheckpointAveraging(decay=0.5)
-    )
+    average = CheckpointAveraging(**settings)
+    backup = TrainingBackup(tmp_path, data=data, averaging=average)
     assert backup.restore(model) == 0
-    assert (data.epoch, data.batch) == (0, 3)  # after 5 batches, a multiple of 3
-    fit(model, data.train, [], epochs=1)
+    assert (data.epoch, data.batch) == (0, 4)  # after 7 batches, a multiple of 4
+    fit(model, data.train, [average, backup], epochs=1)
     expected, data = letter_model(), letter_data()
-    steps = 3 + int(data.train.cardinality())
-    fit(expected, data.train.repeat(), [], epochs=1, steps_per_epoch=steps)
+    whole = CheckpointAveraging(**settings)
+    steps = 4 + batches
+    fit(expected, data.train.repeat(), [whole], epochs=1, steps_per_epoch=steps)
     assert_same_state(state_of(model), state_of(expected))
+    state, expected_state = average.get_state(), whole.get_state()
+    assert state.keys() == expected_state.keys()
+    for name, value in state.items():
+        np.testing.assert_allclose(value, expected_state[name], rtol=0, atol=1e-6)
 
 
 def test_a_step_at_the_end_of_an_epoch_counts_the_epoch(tmp_path):
