@@ -31,16 +31,21 @@ class OtherLoad:
         """Return the share since construction, from 0 to 1."""
         seconds = time.perf_counter() - self._start
         others = (self._busy() - self._before) / TICKS
-        return min(max(others / (seconds * (os.cpu_count() or 1)), 0.0), 1.0)
+        return min(max(others / (seconds * core_count()), 0.0), 1.0)
 
     def _busy(self):
-        """Ticks that all processes but ours have run."""
+        """Ticks that all processes but ours have run on our cores."""
         try:
-            first = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
+            lines = Path("/proc/stat").read_text().splitlines()
         except OSError:
             return 0
-        user, nice, system, _, _, irq, softirq, steal = map(int, first)
-        return user + nice + system + irq + softirq + steal - _family_ticks(self._pid)
+        cores = {f"cpu{number}" for number in os.sched_getaffinity(0)}
+        ticks = 0
+        for name, *fields in map(str.split, filter(None, lines)):
+            if name in cores:
+                user, nice, system, _, _, irq, softirq, steal = map(int, fields[:8])
+                ticks += user + nice + system + irq + softirq + steal
+        return ticks - _family_ticks(self._pid)
 
 
 def _family_ticks(pid):
@@ -53,7 +58,7 @@ def _family_ticks(pid):
             continue  # it has ended
         number = int(file.parent.name)
         parents.setdefault(int(fields[1]), []).append(number)
-        ticks[number] = int(fields[11]) + int(fields[12])
+        ticks[number] = sum(map(int, fields[11:15]))  # and of children that ended
     family, total = [pid], 0
     while family:
         number = family.pop()

@@ -11,18 +11,25 @@ PAIRS_FOR_TOKENIZER = 1_000_000
 
 
 def read_corpus(folder, names, languages):
-    """Read three sets as they are published; nothing is split or taken out.
+    """Read three sets as they are published.
+
+    Pairs with a blank side are left out of the first two, and counted. A test set with
+    one ends the program, since no score of it would be that of the published set.
 
     Args:
         folder: where the files are.
         names: names of the training, validation and test set.
         languages: endings of the source and target files, which `.gz` may follow.
     """
-    train, validation, test = (
-        tuple(read_pairs(*(parallel_file(folder, name, x) for x in languages)))
-        for name in names
-    )
-    return Corpus(train, validation, test, name=folder.name)
+    sets = []
+    for name in names:
+        reader = read_pairs(*(parallel_file(folder, name, x) for x in languages))
+        sets.append(tuple(reader))
+        if reader.dropped:
+            print(f"{name}: {reader.dropped:,} pairs with a blank side left out")
+    if reader.dropped:
+        sys.exit(f"The test set {names[-1]} has to have text in each line.")
+    return Corpus(*sets, name=folder.name)
 
 
 def parallel_file(folder, name, language):

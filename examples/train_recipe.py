@@ -49,7 +49,10 @@ def main():
 
     endings = options.source, options.target
     corpus = read_corpus(options.data, ("train", "val", options.test), endings)
-    tokenizer = tokenizer_of(corpus, recipe, options.output / "tokenizer.spm")
+    file = options.output / "tokenizer.spm"
+    if not log.file.exists():  # nothing says what an older one was trained on
+        file.unlink(missing_ok=True)
+    tokenizer = tokenizer_of(corpus, recipe, file)
     data = TranslationData(
         corpus,
         tokenizer,

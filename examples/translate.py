@@ -101,22 +101,25 @@ def main():
     folder = options.output / (options.pairs or Path(FOLDERS[options.corpus])).stem
     translator.save(folder / "model.translator")
 
-    print("Translating held-out sentences ...")
-    sources, references = corpus.references("test", max_words=10, limit=600)
-    print(translator.evaluate(sources, references))
-    for sentence in examples:
-        print(f"{sentence} -> {translator(sentence)}")
-
     print("Exporting ...")
     version = next_version(folder)
     translator.export(version)
+
+    print("Translating held-out sentences ...")
+    longest = None if options.pairs else 10
+    sources, references = corpus.references("test", max_words=longest, limit=600)
+    print(translator.evaluate(sources, references))
+    for sentence in examples:
+        print(f"{sentence} -> {translator(sentence)}")
     print(f"Saved {folder / 'model.translator'} and the served model {version}")
 
 
 def read_corpus(options):
     """Read, fetch or generate the sentence pairs."""
     if options.pairs:
-        return Corpus.from_pairs(read_pairs(options.pairs))
+        corpus = Corpus.from_pairs(read_pairs(options.pairs))
+        print(f"Left out: {corpus.blank} blank pairs, {corpus.duplicates} duplicates")
+        return corpus
     if options.corpus == "toy":
         return corpora.toy()
     return corpora.tatoeba("es", pinned=options.pinned)
@@ -133,6 +136,8 @@ def parse_options():
     options = parser.parse_args()
     if options.pinned and (options.pairs or options.corpus != "tatoeba"):
         parser.error("--pinned is for the corpus tatoeba")
+    if options.epochs is not None and options.epochs < 1:
+        parser.error(f"--epochs must be at least 1. Received: {options.epochs}")
     if options.epochs is None:
         options.epochs = EPOCHS[options.corpus]
     return options

@@ -87,6 +87,8 @@ class Translator:
         self._special_ids = SpecialIds(
             end=model.end_id, start=model.start_id, pad=model.pad_id
         )
+        self._special_ids.check_tokenizer("tokenizer", self.tokenizer)
+        self._special_ids.check_tokenizer("target_tokenizer", self.target_tokenizer)
         self._forget_compiled()
 
     def __call__(self, sentences):

@@ -54,6 +54,8 @@ def run(folder, *arguments, refused=False):
 def test_second_call_goes_on_where_the_first_one_ended(tmp_path):
     pytest.importorskip("sacrebleu")
     write(tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "tokenizer.spm").write_bytes(b"of other data")  # without a log
     first = run(tmp_path, "--epochs", "1")
     steps = first["epochs"][0]["step"]
     assert first["recipe"]["model"]["hidden_dim"] == 16
@@ -128,3 +130,23 @@ def test_lengths_that_are_none_are_refused(arguments, monkeypatch, capsys):
     with pytest.raises(SystemExit):
         example("train_recipe.py", monkeypatch)["parse_options"]()
     assert f"argument {arguments[-2]}" in capsys.readouterr().err
+
+
+def test_blank_sides_are_counted_and_none_is_left_out_of_a_test_set(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    read = runpy.run_path(str(SCRIPT.with_name("parallel_text.py")))["read_corpus"]
+    write(tmp_path)
+    for name in ("train.es", "check.es"):
+        file = tmp_path / name
+        before = file.read_text()
+        file.write_text("".join(["\n", *before.splitlines(keepends=True)[1:]]))
+        if name.startswith("train"):
+            corpus = read(tmp_path, ("train", "val", "check"), ("en", "es"))
+            assert [len(corpus.train), len(corpus.test)] == [283, 8]
+            assert capsys.readouterr().out == (
+                "train: 1 pairs with a blank side left out\n"
+            )
+    with pytest.raises(SystemExit, match="test set check has to have text"):
+        read(tmp_path, ("train", "val", "check"), ("en", "es"))

@@ -192,6 +192,23 @@ def test_vocabularies_of_different_sizes_are_an_error():
         Translator(small_model(), toy_tokenizer(370))
 
 
+@pytest.mark.parametrize(
+    ("option", "error"),
+    [
+        ({"sequence_length": 8}, r"must not pad or truncate .*sequence_length=8"),
+        ({"add_bos": True}, r"must not add start or end.*: add_bos=True"),
+        ({"add_eos": True}, r"must not add start or end.*: add_eos=True"),
+    ],
+)
+def test_tokenizers_that_change_the_ids_are_an_error(option, error):
+    model, plain = small_model(), toy_tokenizer()
+    other = type(plain)(proto=plain.proto, **option)
+    with pytest.raises(ValueError, match=f"`tokenizer` {error}"):
+        Translator(model, other)
+    with pytest.raises(ValueError, match=f"`target_tokenizer` {error}"):
+        Translator(model, plain, other)
+
+
 def test_another_padding_than_0_is_an_error():
     with pytest.raises(ValueError, match=r"pads with id 0.*pad_id=3"):
         Translator(small_model(pad_id=3), toy_tokenizer())

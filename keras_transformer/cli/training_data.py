@@ -33,8 +33,7 @@ def read_corpus(settings):
         )
         corpus = Corpus(tuple(pairs), tuple(held))
         return dataclasses.replace(corpus, blank=pairs.dropped + held.dropped)
-    corpus = Corpus.from_pairs(pairs, **split)
-    return dataclasses.replace(corpus, blank=corpus.blank + pairs.dropped)
+    return Corpus.from_pairs(pairs, **split)
 
 
 def _named_corpus(name, split):

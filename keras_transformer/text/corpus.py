@@ -117,7 +117,7 @@ class Corpus:
             validation=held_validation,
             test=held_test,
             duplicates=len(filled) - len(unique),
-            blank=len(given) - len(filled),
+            blank=len(given) - len(filled) + getattr(pairs, "dropped", 0),
             seed=seed,
             **details,
         )

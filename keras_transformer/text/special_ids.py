@@ -43,7 +43,7 @@ class SpecialIds:
 
         Raises:
             TypeError: An object without a method `tokenize`.
-            ValueError: A tokenizer that pads or truncates.
+            ValueError: A tokenizer that pads, truncates, or adds ids of its own.
         """
         if not callable(getattr(tokenizer, "tokenize", None)):
             raise TypeError(
@@ -56,6 +56,12 @@ class SpecialIds:
                 f"`{name}` must not pad or truncate (sequence_length=None). "
                 f"Received: sequence_length={length}."
             )
+        for option in ("add_bos", "add_eos"):  # those of KerasHub's SentencePiece
+            if getattr(tokenizer, option, False):
+                raise ValueError(
+                    f"`{name}` must not add start or end, which stand around its ids "
+                    f"already ({option}=False). Received: {option}=True."
+                )
 
     def check_text_ids(self, name: str, tokenizer: Any, ids: np.ndarray) -> None:
         """Refuses special ids that stand for text, or outside the vocabulary.

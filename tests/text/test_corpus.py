@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_transformer.text import Corpus
+from keras_transformer.text import Corpus, read_pairs
 from keras_transformer.text.splitting import comparison_key
 
 pytestmark = pytest.mark.tensorflow_only  # nothing here depends on a backend
@@ -78,6 +78,13 @@ def test_duplicates_and_blanks_are_counted():
     corpus = Corpus.from_pairs(pairs, validation=0, test=0)
     assert corpus.train == tuple(many(4))
     assert (corpus.duplicates, corpus.blank) == (2, 2)
+
+
+def test_what_a_reader_has_dropped_counts_as_blank(tmp_path):
+    file = tmp_path / "pairs.tsv"
+    file.write_text("a\tb\n\tc\nd\t\na\tb\n")
+    corpus = Corpus.from_pairs(read_pairs(file), validation=0, test=0)
+    assert (corpus.train, corpus.blank, corpus.duplicates) == ((("a", "b"),), 2, 1)
 
 
 def test_seed_decides():

@@ -500,7 +500,7 @@ def test_tokenizers_that_truncate_or_add_ids_are_refused(toy):
         ValueError, match=r"`tokenizer` must not pad .*sequence_length=8"
     ):
         TranslationData(toy, make(proto=proto, sequence_length=8))
-    with pytest.raises(ValueError, match=r"keep the end id 1 for itself.*`add_eos`"):
+    with pytest.raises(ValueError, match=r"must not add start or end.*: add_eos=True"):
         TranslationData(toy, make(proto=proto, add_eos=True))
     with pytest.raises(ValueError, match="`tokenizer` must give integer ids"):
         TranslationData(toy, make(proto=proto, dtype="string"))
